@@ -1,0 +1,67 @@
+# make demo | test | test-all | lint | format | stubs | clean
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+CORE := $(wildcard core/include/pegasos/*.hpp core/include/pegasos/*/*.hpp core/src/*.cpp core/bindings/*)
+CORE_TESTS := $(wildcard core/tests/*)
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+CHECKED_CPP = $(shell git ls-files 'core/*.hpp' 'core/*.cpp')
+
+.PHONY: demo test test-all core-test lint format stubs bench-epoch clean
+
+demo: $(VENV)/installed
+	$(BIN)/python -m pegasos.demo
+
+test: $(VENV)/installed core-test
+	$(BIN)/python -m pytest -m "not slow"
+
+test-all: $(VENV)/installed core-test
+	$(BIN)/python -m pytest
+
+# The core's unit tests, under AddressSanitizer and UndefinedBehaviorSanitizer.
+core-test: build/core-test/passed
+
+build/core-test/passed: $(VENV)/tools CMakeLists.txt $(CORE) $(CORE_TESTS)
+	$(BIN)/cmake -G Ninja -S . -B build/core-test -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja \
+	  -DCMAKE_BUILD_TYPE=RelWithDebInfo -DPEGASOS_BUILD_TESTS=ON > /dev/null
+	$(BIN)/cmake --build build/core-test
+	$(BIN)/ctest --test-dir build/core-test --output-on-failure
+	touch $@
+
+lint: $(VENV)/installed $(VENV)/lint-tools
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/clang-format --dry-run -Werror $(CHECKED_CPP)
+	$(BIN)/python -m nanobind.stubgen -q -m pegasos._core -o build/_core.pyi
+	diff -u src/pegasos/_core.pyi build/_core.pyi  # differs? run: make stubs
+
+format: $(VENV)/lint-tools
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/clang-format -i $(CHECKED_CPP)
+
+stubs: $(VENV)/installed
+	$(BIN)/python -m nanobind.stubgen -q -m pegasos._core -o src/pegasos/_core.pyi
+
+bench-epoch: $(VENV)/installed
+	$(BIN)/python benchmarks/epoch.py
+
+# What follows runs once, and again when its inputs change.
+$(VENV)/tools: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PIP) install 'pip>=25.1'
+	$(PIP) install --group build --group test
+	touch $@
+
+$(VENV)/lint-tools: $(VENV)/tools
+	$(PIP) install --group lint
+	touch $@
+
+$(VENV)/installed: $(VENV)/tools CMakeLists.txt $(CORE)
+	$(PIP) install --no-build-isolation --editable '.[demo]'
+	touch $@
+
+clean:
+	rm -rf build $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,0 +1,10 @@
+#include <optional>
+
+#include "arrays.hpp"
+
+NB_MODULE(_core, m) {
+  m.doc() = "The C++ core of pegasos: rows, solvers' inner loops, the certificate's sums.";
+  binding::bind_rows(m);
+  binding::bind_solvers(m);
+  binding::bind_certificate(m);
+}

@@ -1,0 +1,97 @@
+// Chooses among the compiled instruction sets, once, when the library is loaded.
+#include <atomic>
+#include <stdexcept>
+#include <string>
+
+#include "pegasos/rows.hpp"
+
+namespace pegasos {
+
+namespace baseline {
+const RowKernels& select(const RowsView&);
+}
+#if PEGASOS_X86_LEVELS
+namespace v2 {
+const RowKernels& select(const RowsView&);
+}
+namespace v3 {
+const RowKernels& select(const RowsView&);
+}
+namespace v4 {
+const RowKernels& select(const RowsView&);
+}
+#endif
+
+namespace {
+
+InstructionSet best() {
+  for (auto set :
+       {InstructionSet::x86_64_v4, InstructionSet::x86_64_v3, InstructionSet::x86_64_v2}) {
+    if (available(set)) return set;
+  }
+  return InstructionSet::baseline;
+}
+
+std::atomic<InstructionSet>& current() {
+  static std::atomic<InstructionSet> set{best()};
+  return set;
+}
+
+}  // namespace
+
+const char* name(InstructionSet set) {
+  switch (set) {
+    case InstructionSet::x86_64_v2:
+      return "x86-64-v2";
+    case InstructionSet::x86_64_v3:
+      return "x86-64-v3";
+    case InstructionSet::x86_64_v4:
+      return "x86-64-v4";
+    case InstructionSet::baseline:
+      break;
+  }
+  return "baseline";
+}
+
+bool available(InstructionSet set) {
+#if PEGASOS_X86_LEVELS
+  __builtin_cpu_init();
+  const bool v2 = __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt");
+  const bool v3 = v2 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                  __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+  const bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                  __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+                  __builtin_cpu_supports("avx512vl");
+  if (set == InstructionSet::x86_64_v2) return v2;
+  if (set == InstructionSet::x86_64_v3) return v3;
+  if (set == InstructionSet::x86_64_v4) return v4;
+#endif
+  return set == InstructionSet::baseline;
+}
+
+InstructionSet instruction_set() { return current().load(); }
+
+void use_instruction_set(InstructionSet set) {
+  if (!available(set)) {
+    throw std::invalid_argument(std::string("instruction set ") + name(set) +
+                                " is not available on this machine");
+  }
+  current().store(set);
+}
+
+const RowKernels& row_kernels(const RowsView& view) {
+  switch (instruction_set()) {
+#if PEGASOS_X86_LEVELS
+    case InstructionSet::x86_64_v2:
+      return v2::select(view);
+    case InstructionSet::x86_64_v3:
+      return v3::select(view);
+    case InstructionSet::x86_64_v4:
+      return v4::select(view);
+#endif
+    default:
+      return baseline::select(view);
+  }
+}
+
+}  // namespace pegasos

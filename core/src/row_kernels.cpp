@@ -1,0 +1,192 @@
+// The row primitives. This file is compiled once per instruction set, with PEGASOS_KERNELS naming
+// the namespace. It includes no standard template: an inline function shared with another
+// translation unit could be emitted here with instructions the processor does not have.
+#include "pegasos/rows.hpp"
+
+namespace pegasos::PEGASOS_KERNELS {
+namespace {
+
+using std::int64_t;
+
+// A row as the kernels see it: `size` values, and where each of them belongs.
+template <class V>
+struct DenseRow {
+  const V* values;
+  int64_t size;
+  DenseRow(const RowsView& x, int64_t row)
+      : values(static_cast<const V*>(x.values) + row * x.row_stride), size(x.d) {}
+  int64_t column(int64_t j) const { return j; }
+  void prefetch() const {
+    for (int64_t j = 0; j < size; j += 64 / static_cast<int64_t>(sizeof(V))) {
+      __builtin_prefetch(values + j);
+    }
+  }
+};
+
+template <class V, class I>
+struct CsrRow {
+  const V* values;
+  const I* columns;
+  int64_t size;
+  CsrRow(const RowsView& x, int64_t row) {
+    const I* indptr = static_cast<const I*>(x.indptr) + row;
+    const int64_t begin = indptr[0];
+    values = static_cast<const V*>(x.values) + begin;
+    columns = static_cast<const I*>(x.indices) + begin;
+    size = indptr[1] - begin;
+  }
+  int64_t column(int64_t j) const { return columns[j]; }
+  void prefetch() const {
+    for (int64_t j = 0; j < size; j += 64 / static_cast<int64_t>(sizeof(V))) {
+      __builtin_prefetch(values + j);
+    }
+    for (int64_t j = 0; j < size; j += 64 / static_cast<int64_t>(sizeof(I))) {
+      __builtin_prefetch(columns + j);
+    }
+  }
+};
+
+// Re-association is spelled out: independent partial sums, never a compiler flag.
+constexpr int64_t kPartials = 8;
+
+template <class Row>
+double dot(const RowsView& x, int64_t i, const double* w) {
+  const Row row(x, i);
+  double part[kPartials] = {};
+  int64_t j = 0;
+  for (; j + kPartials <= row.size; j += kPartials) {
+    for (int64_t p = 0; p < kPartials; ++p) {
+      part[p] += static_cast<double>(row.values[j + p]) * w[row.column(j + p)];
+    }
+  }
+  double sum = x.bias * w[x.d];
+  for (; j < row.size; ++j) sum += static_cast<double>(row.values[j]) * w[row.column(j)];
+  return sum + (((part[0] + part[4]) + (part[1] + part[5])) +
+                ((part[2] + part[6]) + (part[3] + part[7])));
+}
+
+template <class Row>
+void axpy(const RowsView& x, int64_t i, double factor, double* w) {
+  const Row row(x, i);
+  for (int64_t j = 0; j < row.size; ++j) {
+    w[row.column(j)] += factor * static_cast<double>(row.values[j]);
+  }
+  w[x.d] += factor * x.bias;
+}
+
+template <class Row>
+double squared_norm(const RowsView& x, int64_t i) {
+  const Row row(x, i);
+  double part[4] = {};
+  int64_t j = 0;
+  for (; j + 4 <= row.size; j += 4) {
+    for (int64_t p = 0; p < 4; ++p) {
+      const double value = static_cast<double>(row.values[j + p]);
+      part[p] += value * value;
+    }
+  }
+  double sum = x.bias * x.bias;
+  for (; j < row.size; ++j) {
+    const double value = static_cast<double>(row.values[j]);
+    sum += value * value;
+  }
+  return sum + ((part[0] + part[2]) + (part[1] + part[3]));
+}
+
+// `Width` lanes at a time: their partial sums stay in registers while the row streams by.
+template <class Row, int64_t Width>
+void dot_width(const RowsView& x, const Row& row, const double* W, int64_t stride, double* out) {
+  double sum[Width];
+  const double* last = W + x.d * stride;
+  for (int64_t k = 0; k < Width; ++k) sum[k] = x.bias * last[k];
+  for (int64_t j = 0; j < row.size; ++j) {
+    const double value = static_cast<double>(row.values[j]);
+    const double* w = W + row.column(j) * stride;
+    for (int64_t k = 0; k < Width; ++k) sum[k] += value * w[k];
+  }
+  for (int64_t k = 0; k < Width; ++k) out[k] = sum[k];
+}
+
+template <class Row, int64_t Width>
+void axpy_width(const RowsView& x, const Row& row, const double* factors, double* W,
+                int64_t stride) {
+  double factor[Width];
+  for (int64_t k = 0; k < Width; ++k) factor[k] = factors[k];
+  for (int64_t j = 0; j < row.size; ++j) {
+    const double value = static_cast<double>(row.values[j]);
+    double* w = W + row.column(j) * stride;
+    for (int64_t k = 0; k < Width; ++k) w[k] += value * factor[k];
+  }
+  double* last = W + x.d * stride;
+  for (int64_t k = 0; k < Width; ++k) last[k] += x.bias * factor[k];
+}
+
+template <class Row>
+void dot_lanes(const RowsView& x, int64_t i, const double* W, int64_t stride, double* out) {
+  const Row row(x, i);
+  int64_t k = 0;
+  for (; k + 32 <= stride; k += 32) dot_width<Row, 32>(x, row, W + k, stride, out + k);
+  if (k + 16 <= stride) {
+    dot_width<Row, 16>(x, row, W + k, stride, out + k);
+    k += 16;
+  }
+  if (k + 8 <= stride) {
+    dot_width<Row, 8>(x, row, W + k, stride, out + k);
+    k += 8;
+  }
+  if (k + 4 <= stride) dot_width<Row, 4>(x, row, W + k, stride, out + k);
+}
+
+template <class Row>
+void axpy_lanes(const RowsView& x, int64_t i, const double* factors, double* W, int64_t stride) {
+  const Row row(x, i);
+  int64_t k = 0;
+  for (; k + 32 <= stride; k += 32) axpy_width<Row, 32>(x, row, factors + k, W + k, stride);
+  if (k + 16 <= stride) {
+    axpy_width<Row, 16>(x, row, factors + k, W + k, stride);
+    k += 16;
+  }
+  if (k + 8 <= stride) {
+    axpy_width<Row, 8>(x, row, factors + k, W + k, stride);
+    k += 8;
+  }
+  if (k + 4 <= stride) axpy_width<Row, 4>(x, row, factors + k, W + k, stride);
+}
+
+template <class Row>
+void prefetch(const RowsView& x, int64_t i) {
+  Row(x, i).prefetch();
+}
+
+template <class Row>
+constexpr RowKernels kernels_of() {
+  return {&dot<Row>,        &axpy<Row>,         &dot_lanes<Row>,
+          &axpy_lanes<Row>, &squared_norm<Row>, &prefetch<Row>};
+}
+
+template <class V>
+const RowKernels& by_storage(const RowsView& x) {
+  static constexpr RowKernels dense = kernels_of<DenseRow<V>>();
+  static constexpr RowKernels csr32 = kernels_of<CsrRow<V, std::int32_t>>();
+  static constexpr RowKernels csr64 = kernels_of<CsrRow<V, std::int64_t>>();
+  if (x.storage == Storage::dense) return dense;
+  return x.index == Index::i32 ? csr32 : csr64;
+}
+
+}  // namespace
+
+const RowKernels& select(const RowsView& x) {
+  switch (x.value) {
+    case Value::f32:
+      return by_storage<float>(x);
+    case Value::i8:
+      return by_storage<std::int8_t>(x);
+    case Value::u8:
+      return by_storage<std::uint8_t>(x);
+    case Value::f64:
+      break;
+  }
+  return by_storage<double>(x);
+}
+
+}  // namespace pegasos::PEGASOS_KERNELS

@@ -1,0 +1,72 @@
+#include "pegasos/solver/sgd.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace pegasos {
+
+using std::int64_t;
+
+int64_t burst_updates(int64_t presentations, double g, double theta, double r, double lam) {
+  if (presentations == 1) return g <= theta;
+  const double m = static_cast<double>(presentations);
+  const double slack = theta - g;                     // an update is due when it is >= 0
+  const double last = std::fma(m - 1.0, lam, slack);  // what it can be at the last presentation
+  if (!(last >= 0.0)) return 0;
+  if (r <= lam) {
+    if (slack >= 0.0) return presentations;
+    double waits = std::ceil(-slack / lam);  // presentations without an update
+    while (std::fma(waits, lam, slack) < 0.0) waits += 1.0;
+    while (std::fma(waits - 1.0, lam, slack) >= 0.0) waits -= 1.0;
+    return presentations - static_cast<int64_t>(waits);
+  }
+  if (last >= (m - 1.0) * r) return presentations;
+  double passed = std::floor(last / r);  // thresholds r, 2r, ... not above it
+  while ((passed + 1.0) * r <= last) passed += 1.0;
+  while (passed * r > last) passed -= 1.0;
+  return static_cast<int64_t>(passed) + 1;
+}
+
+bool advance(const ProblemView& problem, const Sampler& sampler, int64_t multiplicity,
+             SgdState& state, const Budget& budget) {
+  const int64_t lanes = problem.lanes;
+  const int64_t stride = problem.stride();
+  std::vector<double> products(static_cast<std::size_t>(stride));
+  std::vector<double> factors(static_cast<std::size_t>(stride));
+  Cursor& cursor = sampler.cursor();
+  for (int64_t work = budget.work;; --work) {
+    if (cursor.seen >= budget.stop_seen || cursor.steps >= budget.stop_steps) return true;
+    if (work <= 0) return false;
+    if (cursor.seen % problem.n() == 0) std::fill(state.loss, state.loss + lanes, 0.0);
+
+    const int64_t ahead = sampler.ahead();
+    if (ahead >= 0) problem.rows.prefetch(ahead);
+    const int64_t row = sampler.next();
+    ++cursor.steps;
+    if (state.draws != nullptr) ++state.draws[row];
+    problem.rows.dot(row, state.U, stride, products.data());
+
+    bool any = false;
+    for (int64_t k = 0; k < lanes; ++k) {
+      factors[k] = 0.0;
+      const int y = problem.label(row, k);
+      if (y == 0) continue;
+      const double cost = problem.cost(row, k, y);
+      const double lam = problem.lam[k];
+      const double theta = lam * static_cast<double>(state.t[k]);
+      const double g = y * products[k];
+      state.t[k] += multiplicity;
+      if (g < theta || theta == 0.0) state.loss[k] += cost * (theta > 0.0 ? 1.0 - g / theta : 1.0);
+      const int64_t updates =
+          burst_updates(multiplicity, g, theta, cost * problem.squared_norms[row], lam);
+      if (updates == 0) continue;
+      state.errors[row * lanes + k] += static_cast<std::uint32_t>(updates);
+      factors[k] = static_cast<double>(updates) * cost * y;
+      any = true;
+    }
+    if (any) problem.rows.axpy(row, factors.data(), state.U, stride);
+  }
+}
+
+}  // namespace pegasos

@@ -1,0 +1,37 @@
+"""Train support vector machines, with a proof of how close to the optimum each one is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pegasos.certificate import Certificate
+from pegasos.history import History, Record
+from pegasos.solve import Result, certify, solve
+from pegasos.solvers import SGDM, SGDR, SGDS, DualCoordinate, Pegasos
+from pegasos.versions import show_versions
+
+if TYPE_CHECKING:
+    from pegasos.estimators.linear import LinearSVC
+
+__all__ = [
+    "SGDM", "SGDR", "SGDS", "Certificate", "DualCoordinate", "History", "LinearSVC", "Pegasos",
+    "Record", "Result", "certify", "show_versions", "solve",
+]  # fmt: skip
+
+__version__ = "0.1.0"
+
+_ESTIMATORS = {"LinearSVC": "pegasos.estimators.linear"}
+
+
+def __getattr__(name: str) -> Any:
+    """Import scikit-learn only when an estimator is first touched."""
+    if name not in _ESTIMATORS:
+        raise AttributeError(f"module 'pegasos' has no attribute {name!r}")
+    import importlib
+
+    return getattr(importlib.import_module(_ESTIMATORS[name]), name)
+
+
+def __dir__() -> list[str]:
+    """The public names, the lazy ones included."""
+    return sorted(__all__)

@@ -1,0 +1,74 @@
+"""
+The C++ core of pegasos: rows, solvers' inner loops, the certificate's sums.
+"""
+
+from typing import Annotated
+
+import numpy
+from numpy.typing import NDArray
+
+
+def instruction_set() -> str:
+    """The instruction set the row kernels run on."""
+
+def instruction_sets() -> list[str]:
+    """Those this build and processor can run."""
+
+def use_instruction_set(name: str) -> None:
+    """Choose the instruction set of rows made from now on."""
+
+def padded_lanes(lanes: int) -> int:
+    """Columns of a weight matrix for K lanes."""
+
+class Rows:
+    """A read-only view of the examples; the arrays are used in place."""
+
+    @staticmethod
+    def dense(array: Annotated[NDArray, dict(device='cpu', writable=False)], bias: float) -> Rows: ...
+
+    @staticmethod
+    def csr(values: Annotated[NDArray, dict(device='cpu', writable=False)], indices: Annotated[NDArray, dict(device='cpu', writable=False)], indptr: Annotated[NDArray, dict(device='cpu', writable=False)], d: int, bias: float) -> Rows: ...
+
+    @property
+    def n(self) -> int: ...
+
+    @property
+    def d(self) -> int: ...
+
+    @property
+    def bias(self) -> float: ...
+
+    def check(self, lo: int, hi: int, squared_norms: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> tuple[str, int, int]:
+        """
+        Check rows lo..hi-1 and write their squared norms: (defect or '', row, column).
+        """
+
+class Problem:
+    """K binary problems over the same rows."""
+
+    def __init__(self, rows: object, labels: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu', writable=False)] | None, positive: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], negative: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], s: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], lam: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], squared_norms: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+class Sampler:
+    """The order in which rows are visited."""
+
+    def __init__(self, mode: str, seed: int, n: int, block_rows: int, cursor: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], order: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')], blocks: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')]) -> None: ...
+
+    def next(self) -> int:
+        """The next row of the order."""
+
+def burst_updates(presentations: int, g: float, theta: float, r: float, lam: float) -> int:
+    """Updates made by a burst of presentations of one row."""
+
+def pegasos_advance(problem: Problem, sampler: Sampler, *, batch_size: int, project: bool, count_on_loss: bool, v: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], a: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], nu: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], nu_peak: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], updates: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], refresh_every: int, a_total: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')] | None, late: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')] | None, t: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], errors: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu')], draws: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')] | None, batch: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')], violators: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu')], batch_cursor: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], radius_squared: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], work: int, stop_seen: int, stop_steps: int) -> bool:
+    """Run Pegasos until a stop (True) or out of work (False)."""
+
+def sgd_advance(problem: Problem, sampler: Sampler, *, multiplicity: int, U: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], t: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], errors: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu')], draws: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')] | None, loss: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], work: int, stop_seen: int, stop_steps: int) -> bool:
+    """Run the margin perceptron until a stop (True) or out of work (False)."""
+
+def dual_advance(problem: Problem, sampler: Sampler, *, W: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], duals: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], loss: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], work: int, stop_seen: int, stop_steps: int) -> bool:
+    """Run dual coordinate ascent until a stop (True) or out of work (False)."""
+
+GAP_SUMS: tuple = ...
+
+def add_gap_sums(problem: Problem, lo: int, hi: int, W: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], b: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], duals: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], sums: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], U_positive: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], U_negative: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')] | None, products: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')] | None) -> None:
+    """Add the certificate's sums over rows lo..hi-1."""

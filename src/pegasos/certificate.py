@@ -1,0 +1,217 @@
+"""The certificate: how far from the optimum a model can be, recomputed from data, w and duals.
+
+Any w gives an upper bound P(w) on the optimum, any feasible a a lower bound D(a) (the formulas
+are in ``pegasos.problem``). A dual point is first made feasible and as tight as one number can:
+with a free intercept the heavier class is scaled down until sum a y = 0, then all of a is scaled
+by the theta in [0, 1] that maximises D(theta a). So D >= 0 always.
+
+Everything here is float64, summed from scratch: nothing is carried over from the solver, nothing
+is clamped, and ``rounding`` bounds what the arithmetic itself can have changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pegasos import _core
+from pegasos.problem import Problem
+
+Floats = NDArray[np.float64]
+DualsOf = Callable[[int, int], Floats]
+"""Duals of rows lo..hi-1 as an (hi - lo, K) array."""
+
+UNIT_ROUNDOFF = float(np.finfo(np.float64).eps) / 2
+_PASS_VALUES = 1 << 22  # stored values x lanes between two looks at the clock
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Bounds on the optimum of each lane; floats for one binary problem, else (K,) arrays."""
+
+    primal: Any  # P of the model: no better than the optimum
+    dual: Any  # D of its duals: no worse than the optimum
+    rounding: Any  # bound on the error of primal - dual from float64 arithmetic
+
+    @property
+    def gap(self) -> Any:
+        """Primal - dual, which bounds P(model) - P(optimum)."""
+        return self.primal - self.dual
+
+    @property
+    def relative_gap(self) -> Any:
+        """primal / dual - 1: what ``tol`` is compared with; infinite while dual <= 0."""
+        primal, dual = np.asarray(self.primal), np.asarray(self.dual)
+        proven = dual > 0
+        ratio = np.where(proven, (primal - dual) / np.where(proven, dual, 1.0), np.inf)
+        return np.where((primal == 0) & (dual == 0), 0.0, ratio)[()]
+
+    def lane(self, k: int) -> Certificate:
+        """The certificate of lane ``k`` alone."""
+        return Certificate(self.primal[k], self.dual[k], self.rounding[k])
+
+    def __str__(self) -> str:
+        """The worst lane, in words."""
+        relative = np.max(self.relative_gap)
+        worst = int(np.argmax(self.relative_gap))
+        primal, dual = np.ravel(self.primal)[worst], np.ravel(self.dual)[worst]
+        lanes = f" (worst of {np.size(self.primal)} problems)" if np.size(self.primal) > 1 else ""
+        return (
+            f"within {relative:.3g} (relative) of the optimum{lanes}: "
+            f"primal {primal:.8g}, dual {dual:.8g}, gap {primal - dual:.3g}"
+        )
+
+
+@dataclass(frozen=True)
+class GapSums:
+    """Sums over some of the rows; those of disjoint rows merge into those of their union."""
+
+    sums: Floats  # (K, 7), columns _core.GAP_SUMS
+    U_positive: Floats  # sum of a x over y = +1; of a y x over all rows if U_negative is None
+    U_negative: Floats | None  # sum of a x over y = -1; kept apart for a free intercept
+
+    @classmethod
+    def zeros(cls, problem: Problem) -> GapSums:
+        """The sums over no rows."""
+        free = problem.intercept == "free"
+        return cls(
+            np.zeros((problem.lanes, len(_core.GAP_SUMS))),
+            np.zeros(problem.weights_shape),
+            np.zeros(problem.weights_shape) if free else None,
+        )
+
+    def merge(self, other: GapSums) -> GapSums:
+        """The sums over the rows of both."""
+        negative = None
+        if self.U_negative is not None and other.U_negative is not None:
+            negative = self.U_negative + other.U_negative
+        return GapSums(self.sums + other.sums, self.U_positive + other.U_positive, negative)
+
+    def column(self, name: str) -> Floats:
+        """One of the sums, per lane."""
+        return self.sums[:, _core.GAP_SUMS.index(name)]
+
+
+def certify(
+    problem: Problem,
+    W: Floats,
+    b: Floats,
+    duals: DualsOf,
+    *,
+    give_up: Callable[[], bool] | None = None,
+) -> tuple[Certificate, Floats] | None:
+    """The certificate of (W, b, duals), and b.
+
+    ``W`` is padded as in ``Problem.weights_shape``. With a free intercept ``b`` is not taken but
+    found: the best one for W. ``give_up`` is asked about every 10 ms; if it agrees, the answer is
+    None.
+    """
+    free = problem.intercept == "free"
+    total = GapSums.zeros(problem)
+    products = np.empty((problem.n, problem.lanes)) if free else None
+    W = np.ascontiguousarray(W)
+    b = np.zeros(problem.lanes) if free else np.ascontiguousarray(b, dtype=np.float64)
+    core_b = np.zeros(problem.lanes)  # a regularized intercept is inside W
+    for lo, hi in blocks(problem):
+        if give_up is not None and give_up():
+            return None
+        _core.add_gap_sums(
+            problem.core, lo, hi, W, core_b, np.ascontiguousarray(duals(lo, hi)), total.sums,
+            total.U_positive, total.U_negative, None if products is None else products[lo:hi],
+        )  # fmt: skip
+    if products is not None:
+        b, loss = _free_intercept(problem, products)
+        total.sums[:, _core.GAP_SUMS.index("loss")] = loss
+    return certificate(problem, W, b, total), b
+
+
+def blocks(problem: Problem) -> list[tuple[int, int]]:
+    """Row ranges of about 10 ms of work each: a function of the problem's shape alone."""
+    values = max(1.0, problem.rows.row_size) * problem.weights_shape[1]
+    step = max(1, int(_PASS_VALUES / values))
+    return [(lo, min(problem.n, lo + step)) for lo in range(0, problem.n, step)]
+
+
+def certificate(problem: Problem, W: Floats, b: Floats, total: GapSums) -> Certificate:
+    """The bounds that the sums over all rows prove for the model (W, b)."""
+    K, s, N = problem.lanes, problem.s, problem.total_weight
+    e = UNIT_ROUNDOFF
+    with np.errstate(over="ignore", invalid="ignore"):
+        w2 = np.einsum("jk,jk->k", W, W)[:K]
+        loss = total.column("loss")
+        primal = (s / 2 * w2 + loss) / N
+
+        # Rounding of P: each product w.x errs by at most m e |w| |x| for rows of m values.
+        m = problem.rows.d + 3
+        primal_error = (
+            (m * np.sqrt(w2) * total.column("cost_norm"))
+            + 4 * ((1 + np.abs(b)) * total.column("cost") + loss)
+            + (m + 3) * s / 2 * w2
+        ) * e
+
+        a_sum, U = _balanced(total)
+        u2 = np.einsum("jk,jk->k", U, U)[:K]
+        theta = np.clip(np.divide(s * a_sum, u2, out=np.ones(K), where=u2 > 0), 0, 1)
+        theta = np.where(np.isfinite(u2), theta, 0.0)
+        dual = theta * (a_sum - theta * np.where(theta > 0, u2, 0.0) / (2 * s)) / N
+
+        # Rounding of D: each component of sum a y x is a sum of `support` terms.
+        u_error = (total.column("support") + 3) * total.column("dual_norm") * e
+        dual_error = theta * (
+            4 * e * (1 + np.abs(b)) * a_sum
+            + theta * (2 * np.sqrt(u2) * u_error + u_error**2 + (m + 3) * e * u2) / (2 * s)
+        )
+        return Certificate(primal, dual, (primal_error + dual_error) / N)
+
+
+def _balanced(total: GapSums) -> tuple[Floats, Floats]:
+    """Sum of a and sum of a y x, the heavier class scaled down where sum a y must be 0."""
+    positive, negative = total.column("dual_positive"), total.column("dual_negative")
+    if total.U_negative is None:
+        return positive + negative, total.U_positive
+    lighter = np.minimum(positive, negative)
+    up = np.divide(lighter, positive, out=np.zeros_like(lighter), where=positive > 0)
+    down = np.divide(lighter, negative, out=np.zeros_like(lighter), where=negative > 0)
+    pad = total.U_positive.shape[1] - lighter.size
+    U = total.U_positive * np.pad(up, (0, pad)) - total.U_negative * np.pad(down, (0, pad))
+    return 2 * lighter, U
+
+
+def _free_intercept(problem: Problem, products: Floats) -> tuple[Floats, Floats]:
+    """The best b of each lane given w.x of every row, and the loss there."""
+    b, loss = np.zeros(problem.lanes), np.zeros(problem.lanes)
+    costs = problem.costs()
+    for k in range(problem.lanes):
+        y = problem.labels[:, k]
+        b[k] = best_intercept(products[:, k], y, costs[:, k])
+        slack = 1 - y * (products[:, k] + b[k])
+        loss[k] = (costs[:, k] * np.where(slack <= 0, 0.0, slack)).sum()
+    return b, loss
+
+
+def best_intercept(products: Floats, y: NDArray[np.int8], costs: Floats) -> float:
+    """The b that minimises sum c max(0, 1 - y (product + b)); the middle where it is an interval.
+
+    The slope in b starts at -(sum of c over y = +1) and rises by c_i at b = y_i - product_i: a
+    weighted quantile, O(n log n).
+    """
+    member = (y != 0) & (costs > 0)
+    if not member.any():
+        return 0.0
+    kinks = (y - products)[member]
+    order = np.argsort(kinks, kind="stable")
+    kinks = kinks[order]
+    reached = np.cumsum(costs[member][order])
+    target = costs[member & (y > 0)].sum()
+    # Sums that differ by rounding alone are the same.
+    slack = 4 * UNIT_ROUNDOFF * kinks.size * reached[-1]
+    first = int(np.searchsorted(reached, target - slack, side="left"))
+    last = int(np.searchsorted(reached, target + slack, side="right"))
+    first, last = min(first, kinks.size - 1), min(last, kinks.size - 1)
+    if target <= slack:  # no positive examples: any b below the first kink is as good
+        return float(kinks[0])
+    return float((kinks[first] + kinks[last]) / 2)

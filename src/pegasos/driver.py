@@ -1,0 +1,313 @@
+"""The driver: runs any solver, and does everything that is not arithmetic once for all of them.
+
+Time limits, Ctrl-C, records, callbacks, certificates and lanes that are done are handled between
+slices of about 0.1 s. Slices only pause: every decision that changes arithmetic is a function of
+the rows visited, never of the clock, so results do not depend on the machine's speed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pegasos.certificate import Certificate, Floats, blocks, certify
+from pegasos.history import History, Record
+from pegasos.interrupt import Interruption
+from pegasos.problem import Problem
+from pegasos.solvers import Solver
+
+StopReason = Literal["converged", "max_time", "max_epochs", "max_steps", "interrupted", "callback"]
+Callback = Callable[[Record], Any]
+
+_SLICE_SECONDS = 0.1
+_CERTIFY_AFTER_INTERRUPT = 0.3  # seconds an interrupted run may spend to certify its last model
+_WORTH_CERTIFYING = 1.2  # an estimate within this factor of tol is worth a pass
+_NEVER = 1 << 62
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When to end a run that has not reached ``tol``; None is no limit."""
+
+    max_time: float | None = None
+    max_epochs: float | None = None
+    max_steps: int | None = None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The model of every lane, and the run that made it."""
+
+    W: Floats  # (features + 1, K); the last row belongs to the constant feature
+    b: Floats  # (K,)
+    duals: Floats  # (n, K)
+    certificate: Certificate
+    history: History
+    stop_reason: StopReason
+    seconds: float
+    epochs: float
+
+
+def run(
+    problem: Problem,
+    solver: Solver,
+    *,
+    tol: float,
+    limits: Limits,
+    seed: int,
+    callbacks: Sequence[Callback] = (),
+    checkpoint_every: float | None = None,
+    scalar: bool = False,
+    start_duals: Floats | None = None,
+) -> Outcome:
+    """Advance ``solver`` until every lane is certified within ``tol``, or a limit is reached."""
+    return _Run(
+        problem, solver, tol, limits, seed, callbacks, checkpoint_every, scalar, start_duals
+    ).run()
+
+
+class _Run:
+    def __init__(
+        self,
+        problem: Problem,
+        solver: Solver,
+        tol: float,
+        limits: Limits,
+        seed: int,
+        callbacks: Sequence[Callback],
+        checkpoint_every: float | None,
+        scalar: bool,
+        start_duals: Floats | None,
+    ) -> None:
+        self.began = time.perf_counter()
+        self.whole, self.problem, self.solver = problem, problem, solver
+        self.tol, self.limits, self.callbacks, self.scalar = tol, limits, callbacks, scalar
+        self.state = solver.start(problem, seed, start_duals)
+        self.schedule = Schedule(problem.n, checkpoint_every)
+        self.live = np.arange(problem.lanes)  # lanes not yet certified
+        self.records: list[Record] = []
+        self.slice_rows = 256
+        # The model that the certificate belongs to: at first w = 0, a = 0, which needs no pass.
+        K = problem.lanes
+        self.W = np.zeros((problem.rows.d + 1, K))
+        self.b = np.zeros(K)
+        self.duals = np.zeros((problem.n, K))
+        start = problem.cost / problem.total_weight
+        self.certificate = Certificate(start, np.zeros(K), 4 * np.finfo(float).eps * start)
+
+    def run(self) -> Outcome:
+        with Interruption() as interruption:
+            self.interruption = interruption
+            reason = self.loop()
+        history = History(self.records)
+        return Outcome(
+            self.W, self.b, self.duals, self.shown(), history, reason, self.seconds(),
+            self.state.seen / self.whole.n,
+        )  # fmt: skip
+
+    def loop(self) -> StopReason:
+        stop_seen = _NEVER
+        if self.limits.max_epochs is not None:
+            stop_seen = max(1, round(self.limits.max_epochs * self.whole.n))
+        stop_steps = _NEVER if self.limits.max_steps is None else self.limits.max_steps
+        while True:
+            paused = self.advance(min(self.schedule.next_stop, stop_seen), stop_steps)
+            ended: StopReason | None = paused
+            if ended is None and self.state.seen >= stop_seen:
+                ended = "max_epochs"
+            if ended is None and self.state.steps >= stop_steps:
+                ended = "max_steps"
+            if ended is None and not self.worth_certifying():
+                continue
+            if ended is not None and self.records and self.records[-1].examples == self.state.seen:
+                return ended  # certified as it stands
+            if not self.record(ended):
+                return "interrupted"
+            if self.live.size == 0:
+                return "converged"
+            if ended is not None:
+                return ended
+            if self.asked_to_stop():
+                return "callback"
+
+    def advance(self, stop_seen: int, stop_steps: int) -> StopReason | None:
+        """Run to the next stop in slices; None when it was reached."""
+        reached = False
+        while not reached:
+            if self.interruption.requested:
+                return "interrupted"
+            if self.limits.max_time is not None and self.seconds() >= self.limits.max_time:
+                return "max_time"
+            began = time.perf_counter()
+            before = self.state.seen
+            reached = self.solver.advance(
+                self.problem, self.state, work=self.slice_rows, stop_seen=stop_seen,
+                stop_steps=stop_steps,
+            )  # fmt: skip
+            spent = time.perf_counter() - began
+            if not reached or self.state.seen - before >= self.slice_rows // 2:
+                self.slice_rows = _next_slice(self.slice_rows, spent)
+        return None
+
+    def worth_certifying(self) -> bool:
+        """At a stop of the schedule: is a certificate due, or does an estimate call for one?"""
+        seen = self.state.seen
+        if self.schedule.due(seen):
+            return True
+        gaps = self.solver.estimate(self.problem, self.state)
+        if gaps is None:
+            self.schedule.without_estimates()
+            return self.schedule.due(seen)
+        near = np.count_nonzero(gaps <= _WORTH_CERTIFYING * self.tol)
+        return 4 * near >= gaps.size and self.schedule.may_check(seen)
+
+    def record(self, ended: StopReason | None) -> bool:
+        """Certify the present model and keep it; False if an interrupt left no time for that."""
+        patience = Patience(self.interruption, ended == "interrupted")
+        weights = self.solver.weights(self.problem, self.state)
+        duals = self.solver.duals(self.problem, self.state)
+        proof = certify(
+            self.problem, weights, self.intercepts(weights), duals, give_up=patience.over
+        )
+        if proof is None:
+            return False
+        certificate, b = proof
+        self._refuse_overflow(certificate)
+        lanes = self.live
+        self.W[:, lanes], self.b[lanes] = weights[:, : lanes.size], b
+        for lo, hi in blocks(self.problem):
+            self.duals[lo:hi, lanes] = duals(lo, hi)
+        self.certificate = _with_lanes(self.certificate, lanes, certificate)
+        self.records.append(
+            Record(
+                self.state.seen / self.whole.n, self.seconds(), self.state.seen, self.shown()
+            )
+        )
+        self.schedule.certified(self.state.seen)
+        self.freeze(certificate.relative_gap <= self.tol)
+        return True
+
+    def freeze(self, done: NDArray[np.bool_]) -> None:
+        """Leave lanes that are done; the rest close ranks."""
+        if not done.any():
+            return
+        keep = np.flatnonzero(~done)
+        self.live = self.live[keep]
+        if keep.size:
+            self.problem = self.problem.take(keep)
+            self.state = self.state.take(keep, self.problem.weights_shape[1])
+
+    def asked_to_stop(self) -> bool:
+        record = self.records[-1]
+        return any([callback(record) is True for callback in self.callbacks])
+
+    def intercepts(self, weights: Floats) -> Floats:
+        return self.problem.bias * weights[-1, : self.problem.lanes]
+
+    def shown(self) -> Certificate:
+        return self.certificate.lane(0) if self.scalar else self.certificate
+
+    def seconds(self) -> float:
+        return time.perf_counter() - self.began
+
+    def _refuse_overflow(self, certificate: Certificate) -> None:
+        if np.isfinite(certificate.primal).all():
+            return
+        rows = self.whole.rows
+        row = rows.largest()
+        raise ValueError(
+            f"the weights left float64 after {self.state.steps} steps: X is too large for this "
+            f"lam or C (row {row} has norm {np.sqrt(rows.squared_norms[row]):.3g}); scale the "
+            "features"
+        )
+
+
+class Schedule:
+    """When to look at a run: stops at which it may be certified, in rows visited.
+
+    Every epoch's end is a stop. Certificates are due at epochs 1, 2, 4, 8, ... where the solver
+    has estimates to ask for more, else at steps of a quarter; or every ``every`` epochs.
+    """
+
+    def __init__(self, n: int, every: float | None) -> None:
+        self.n = n
+        self.every = None if every is None else max(1, round(every * n))
+        self.growth = 2.0
+        self.last = 0  # rows visited at the last certificate
+        self.next_due = self.every or n
+        self.next_stop = self.next_due
+
+    def due(self, seen: int) -> bool:
+        """Whether a certificate is due; moves the next stop on."""
+        self.next_stop = min(self.next_due, (seen // self.n + 1) * self.n)
+        if self.every is not None:
+            self.next_stop = self.next_due
+        return seen >= self.next_due
+
+    def may_check(self, seen: int) -> bool:
+        """Keep certificates that estimates call for a tenth of the run apart."""
+        return self.every is None and seen >= self.last + self.last // 10
+
+    def without_estimates(self) -> None:
+        """The solver has none: certificates come by schedule alone."""
+        if self.growth != 1.25:
+            self.growth = 1.25
+            self._plan(self.last)
+
+    def certified(self, seen: int) -> None:
+        """A certificate was taken: plan the next."""
+        self.last = seen
+        self._plan(seen)
+        self.due(seen)
+
+    def _plan(self, seen: int) -> None:
+        if self.every is not None:
+            self.next_due = (seen // self.every + 1) * self.every
+        else:
+            epochs = int(seen // self.n)
+            self.next_due = max(epochs + 1, int(epochs * self.growth)) * self.n
+
+
+class Patience:
+    """Whether a certificate in progress has to be given up.
+
+    A first Ctrl-C during the run leaves it a short time; one that comes while the last model of an
+    already ended run is certified does the same.
+    """
+
+    def __init__(self, interruption: Interruption, interrupted: bool) -> None:
+        self.interruption = interruption
+        self.deadline = time.perf_counter() + _CERTIFY_AFTER_INTERRUPT if interrupted else None
+
+    def over(self) -> bool:
+        """True once the time is up."""
+        if self.deadline is None:
+            if self.interruption.requested:
+                self.deadline = time.perf_counter() + _CERTIFY_AFTER_INTERRUPT
+            return False
+        return time.perf_counter() >= self.deadline
+
+
+def _next_slice(rows: int, seconds: float) -> int:
+    """Rows for the next slice, from the time the last one took."""
+    wanted = rows * min(4.0, max(0.25, _SLICE_SECONDS / max(seconds, 1e-9)))
+    return max(1, int(wanted))
+
+
+def _with_lanes(whole: Certificate, lanes: NDArray[np.intp], part: Certificate) -> Certificate:
+    """``whole`` with the bounds of some lanes replaced."""
+    columns = []
+    for old, new in (
+        (whole.primal, part.primal),
+        (whole.dual, part.dual),
+        (whole.rounding, part.rounding),
+    ):
+        column = old.copy()
+        column[lanes] = new
+        columns.append(column)
+    return Certificate(*columns)

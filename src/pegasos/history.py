@@ -1,0 +1,80 @@
+"""What a run leaves behind of its way: one record per certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pegasos.certificate import Certificate
+
+COLUMNS = ("epoch", "seconds", "examples", "primal", "dual", "gap", "relative_gap")
+
+
+@dataclass(frozen=True)
+class Record:
+    """One certificate and when it was taken. Callbacks receive it."""
+
+    epoch: float  # passes over the data
+    seconds: float  # since the solver's first step, certificates included
+    examples: int  # rows visited
+    certificate: Certificate
+
+    @property
+    def primal(self) -> Any:
+        """P, a float or one per lane."""
+        return self.certificate.primal
+
+    @property
+    def dual(self) -> Any:
+        """D, a float or one per lane."""
+        return self.certificate.dual
+
+    @property
+    def gap(self) -> Any:
+        """P - D."""
+        return self.certificate.gap
+
+    @property
+    def relative_gap(self) -> Any:
+        """P / D - 1."""
+        return self.certificate.relative_gap
+
+
+class History(Mapping[str, NDArray[Any]]):
+    """The records as a table: ``history["gap"]`` is a column, ``history.records`` the rows.
+
+    A column has one entry per record, or (records, lanes) for several lanes. Being a mapping of
+    columns, it goes straight into ``pandas.DataFrame`` for a single lane.
+    """
+
+    def __init__(self, records: list[Record]) -> None:
+        """Keep the records."""
+        self.records = tuple(records)
+
+    def __getitem__(self, column: str) -> NDArray[Any]:
+        """One column."""
+        if column not in COLUMNS:
+            raise KeyError(f"no column {column!r}; there are {', '.join(COLUMNS)}")
+        return np.array([getattr(record, column) for record in self.records])
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of the columns."""
+        return iter(COLUMNS)
+
+    def __len__(self) -> int:
+        """The number of columns."""
+        return len(COLUMNS)
+
+    def __repr__(self) -> str:
+        """The size, and the last record."""
+        if not self.records:
+            return "History(no records)"
+        last = self.records[-1]
+        return (
+            f"History({len(self.records)} records, last: epoch {last.epoch:g}, "
+            f"{last.seconds:.3g} s, {last.certificate})"
+        )

@@ -1,0 +1,218 @@
+"""The problem: K binary SVMs (lanes) over the same rows.
+
+Lane k, with N the sum of the sample weights of its rows, c_i = sample weight times class weight,
+and s = lam N (given lam) or s = 1/C (given C):
+
+    P(w, b) = 1/N [ s/2 |w|^2 + sum_i c_i max(0, 1 - y_i (w.x_i + b)) ]            the primal
+    D(a)    = 1/N [ sum_i a_i - s/2 |w(a)|^2 ],   w(a) = 1/s sum_i a_i y_i x_i,
+              0 <= a_i <= c_i                                                      the dual
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pegasos import _core
+from pegasos.rows import Rows, as_rows
+
+Intercept = Literal["none", "regularized", "free"]
+"""b = 0; b penalised with w through a constant feature; b not penalised."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """K lanes over the same rows; how they are solved is not its business."""
+
+    rows: Rows
+    labels: NDArray[np.int8]  # (n, K): -1, 0 (the row is not in this lane), +1
+    weight: NDArray[np.float64] | None  # (n, K), often a broadcast view; None: all one
+    positive: NDArray[np.float64]  # (K,) class weight of y = +1
+    negative: NDArray[np.float64]  # (K,) class weight of y = -1
+    s: NDArray[np.float64]  # (K,)
+    total_weight: NDArray[np.float64]  # (K,) N
+    intercept: Intercept
+    core: _core.Problem
+    lane_rows: NDArray[np.int64]  # (K,) rows with y != 0
+    cost: NDArray[np.float64]  # (K,) sum of c
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return self.rows.n
+
+    @property
+    def lanes(self) -> int:
+        """Number of lanes, K."""
+        return int(self.s.size)
+
+    @property
+    def bias(self) -> float:
+        """Value of the constant feature; 0 unless the intercept is regularized."""
+        return self.rows.core.bias
+
+    @property
+    def lam(self) -> NDArray[np.float64]:
+        """(K,) s / rows of the lane: the lam of the papers' stochastic steps."""
+        return self.s / self.lane_rows
+
+    @property
+    def weights_shape(self) -> tuple[int, int]:
+        """Shape of the lanes' weights: features and the constant one x padded lanes."""
+        return self.rows.d + 1, _core.padded_lanes(self.lanes)
+
+    def costs(self, lo: int = 0, hi: int | None = None) -> NDArray[np.float64]:
+        """c of rows lo..hi-1 as an (hi - lo, K) array; 0 where the row is not in the lane."""
+        labels = self.labels[lo:hi]
+        costs = np.where(labels > 0, self.positive, self.negative) * np.abs(labels)
+        return costs if self.weight is None else costs * self.weight[lo:hi]
+
+    def take(self, lanes: NDArray[np.intp]) -> Problem:
+        """The problem of some of the lanes."""
+        return _problem(
+            self.rows,
+            np.ascontiguousarray(self.labels[:, lanes]),
+            None if self.weight is None else self.weight[:, lanes],
+            self.positive[lanes],
+            self.negative[lanes],
+            self.s[lanes],
+            self.total_weight[lanes],
+            self.intercept,
+        )
+
+
+def make_problem(
+    X: Any,
+    labels: ArrayLike,
+    *,
+    lam: ArrayLike | None = None,
+    C: ArrayLike | None = None,
+    intercept: Intercept = "regularized",
+    intercept_scaling: float = 1.0,
+    sample_weight: ArrayLike | None = None,
+    positive: ArrayLike = 1.0,
+    negative: ArrayLike = 1.0,
+) -> Problem:
+    """Check everything and build the problem.
+
+    ``labels`` is (n, K) in {-1, 0, +1}; ``lam`` or ``C``, ``positive`` and ``negative`` are one
+    number or one per lane; ``sample_weight`` is (n,), or (n, K) for weights per lane.
+    """
+    y = np.ascontiguousarray(labels, dtype=np.int8)
+    if intercept not in ("none", "regularized", "free"):
+        raise ValueError(f"intercept must be none, regularized or free, got {intercept!r}")
+    bias = 0.0
+    if intercept == "regularized":
+        bias = _positive_number("intercept_scaling", intercept_scaling)
+    rows = as_rows(X, bias=bias)
+    if y.shape[0] != rows.n:
+        raise ValueError(f"X and y disagree: X has {rows.n} rows, y has {y.shape[0]}")
+    weight = None
+    if sample_weight is not None:
+        weight = _sample_weight(sample_weight, y.shape)
+        if not weight.all():
+            # A weight of zero is a row that is not there.
+            y = np.where(weight > 0, y, 0).astype(np.int8)
+    K = y.shape[1]
+    total = _sum(y != 0, weight)
+    for name, sign in (("+1", 1), ("-1", -1)):
+        missing = np.flatnonzero(~(y == sign).any(axis=0))
+        if missing.size:
+            where = f" in lane {missing[0]}" if K > 1 else ""
+            raise ValueError(
+                f"y needs examples of two classes; none of class {name}{where} has a positive "
+                "sample weight"
+            )
+    return _problem(
+        rows,
+        y,
+        weight,
+        _per_lane("positive class weight", positive, K, zero=True),
+        _per_lane("negative class weight", negative, K, zero=True),
+        regularization(lam, C, total),
+        total,
+        intercept,
+    )
+
+
+def regularization(
+    lam: ArrayLike | None, C: ArrayLike | None, total_weight: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """s per lane, from lam (s = lam N) or C (s = 1/C)."""
+    K = total_weight.size
+    if (lam is None) == (C is None):
+        raise ValueError("give exactly one of lam and C")
+    if lam is not None:
+        s = _per_lane("lam", lam, K) * total_weight
+    else:
+        s = 1.0 / _per_lane("C", C, K)
+    if not (np.isfinite(s) & (s > 0)).all():
+        raise ValueError("lam or C is so extreme that the regularization leaves float64")
+    return s
+
+
+def _problem(
+    rows: Rows,
+    labels: NDArray[np.int8],
+    weight: NDArray[np.float64] | None,
+    positive: NDArray[np.float64],
+    negative: NDArray[np.float64],
+    s: NDArray[np.float64],
+    total_weight: NDArray[np.float64],
+    intercept: Intercept,
+) -> Problem:
+    lane_rows = np.count_nonzero(labels, axis=0).astype(np.int64)
+    cost = positive * _sum(labels > 0, weight) + negative * _sum(labels < 0, weight)
+    core = _core.Problem(
+        rows.core, labels, weight, positive, negative, s, s / lane_rows, rows.squared_norms
+    )
+    return Problem(
+        rows, labels, weight, positive, negative, s, total_weight, intercept, core, lane_rows, cost
+    )
+
+
+def _sum(mask: NDArray[np.bool_], weight: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    """Sum of the weights over the rows of each lane's mask."""
+    if weight is None:
+        return np.count_nonzero(mask, axis=0).astype(np.float64)
+    return np.asarray(np.einsum("nk,nk->k", mask, weight, dtype=np.float64))
+
+
+def _sample_weight(sample_weight: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.ndim == 1:
+        weight = weight[:, None]
+    if weight.ndim != 2 or weight.shape[0] != shape[0] or weight.shape[1] not in (1, shape[1]):
+        raise ValueError(
+            f"sample_weight must have one entry per row ({shape[0]}), got shape "
+            f"{np.shape(sample_weight)}"
+        )
+    bad = np.argwhere(~(np.isfinite(weight) & (weight >= 0)))
+    if bad.size:
+        row, lane = bad[0]
+        raise ValueError(
+            f"sample_weight must be finite and not negative, got {weight[row, lane]} at row {row}"
+        )
+    return np.broadcast_to(weight, shape)
+
+
+def _per_lane(
+    name: str, value: ArrayLike | None, lanes: int, *, zero: bool = False
+) -> NDArray[np.float64]:
+    array = np.asarray(value, dtype=np.float64)
+    if array.ndim > 1 or (array.ndim == 1 and array.size != lanes):
+        raise ValueError(f"{name} must be one number or {lanes}, got shape {array.shape}")
+    bad = ~(np.isfinite(array) & ((array >= 0) if zero else (array > 0)))
+    if bad.any():
+        wanted = "finite and not negative" if zero else "finite and positive"
+        raise ValueError(f"{name} must be {wanted}, got {value}")
+    return np.ascontiguousarray(np.broadcast_to(array, (lanes,)))
+
+
+def _positive_number(name: str, value: float) -> float:
+    if not (np.isfinite(value) and value > 0):
+        raise ValueError(f"{name} must be finite and positive, got {value}")
+    return float(value)

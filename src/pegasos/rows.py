@@ -1,0 +1,140 @@
+"""Rows from what users have: arrays and sparse matrices, checked once and used in place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from pegasos import _core
+
+IN_PLACE = (np.float32, np.float64, np.int8, np.uint8)
+"""Value types the core reads without a copy."""
+
+_CHECKED_VALUES = 1 << 22  # values checked between two looks at the keyboard
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The examples x_i, each followed by the constant feature ``bias`` (0: none).
+
+    ``squared_norms`` are |x_i|^2, the constant feature included.
+    """
+
+    core: _core.Rows
+    squared_norms: NDArray[np.float64]
+    row_size: float  # stored values per row, on average
+    row_bytes: float  # bytes per row, on average
+    is_sparse: bool
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return self.core.n
+
+    @property
+    def d(self) -> int:
+        """Number of features, the constant one not counted."""
+        return self.core.d
+
+    def largest(self) -> int:
+        """The row with the largest norm."""
+        return int(np.argmax(self.squared_norms))
+
+
+def as_rows(X: Any, *, bias: float = 0.0) -> Rows:
+    """View ``X`` as rows.
+
+    C-contiguous arrays and CSR matrices of float32, float64, int8 or uint8 are used in place,
+    read-only and memory-mapped ones included. Other layouts and number types are converted.
+    Raises ValueError or TypeError that names the first offending place.
+    """
+    if sparse.issparse(X):
+        return _checked(*_csr(X, bias))
+    return _checked(*_dense(X, bias))
+
+
+def _dense(X: Any, bias: float) -> tuple[_core.Rows, float, float, bool]:
+    array = np.asarray(X)
+    if array.ndim != 2:
+        raise ValueError(
+            f"X must be two-dimensional (rows x features), got shape {array.shape}; "
+            "use X.reshape(-1, 1) for a single feature"
+        )
+    array = _numbers(array)
+    if array.shape[1] > 1 and array.strides[1] != array.itemsize:
+        array = np.ascontiguousarray(array)
+    if array.shape[0] > 1 and array.strides[0] % array.itemsize:
+        array = np.ascontiguousarray(array)
+    d = array.shape[1]
+    return _core.Rows.dense(array, bias), float(d), float(d * array.itemsize), False
+
+
+def _csr(X: Any, bias: float) -> tuple[_core.Rows, float, float, bool]:
+    if X.ndim != 2:
+        raise ValueError(f"X must be two-dimensional (rows x features), got shape {X.shape}")
+    csr = X if X.format == "csr" else X.tocsr()
+    values = np.ascontiguousarray(_numbers(np.asarray(csr.data)))
+    indices, indptr = np.asarray(csr.indices), np.asarray(csr.indptr)
+    if indices.dtype != indptr.dtype or indices.dtype not in (np.int32, np.int64):
+        indices, indptr = indices.astype(np.int64), indptr.astype(np.int64)
+    n, d = csr.shape
+    if indptr.shape != (n + 1,):
+        raise ValueError(f"X.indptr must have {n + 1} entries for {n} rows, got {indptr.size}")
+    try:
+        rows = _core.Rows.csr(
+            values, np.ascontiguousarray(indices), np.ascontiguousarray(indptr), d, bias
+        )
+    except ValueError as error:
+        raise ValueError(f"X is not a valid CSR matrix: {error}") from None
+    size = values.size / max(n, 1)
+    return rows, size, size * (values.itemsize + indices.itemsize), True
+
+
+def _numbers(array: NDArray[Any]) -> NDArray[Any]:
+    """``array`` with a value type the core reads; converted only where it must be."""
+    if array.dtype.isnative and array.dtype in IN_PLACE:
+        return array
+    if array.dtype == np.bool_:
+        return array.view(np.uint8)
+    if array.dtype == np.float16:
+        return array.astype(np.float32)
+    if array.dtype.kind in "iuf":
+        return array.astype(np.float64)
+    raise TypeError(f"X must hold real numbers, got dtype {array.dtype}; encode the columns first")
+
+
+def _checked(core: _core.Rows, row_size: float, row_bytes: float, is_sparse: bool) -> Rows:
+    if core.n < 1:
+        raise ValueError("X has no rows: 0 samples, while a minimum of 1 is required")
+    if core.d < 1:
+        raise ValueError(
+            f"X has no columns: 0 feature(s) (shape=({core.n}, {core.d})) "
+            "while a minimum of 1 is required."
+        )
+    if core.n >= 2**32:
+        raise ValueError(f"X has {core.n} rows; at most 2^32 - 1 are supported")
+    norms = np.empty(core.n)
+    step = max(1, int(_CHECKED_VALUES / max(row_size, 1.0)))
+    for lo in range(0, core.n, step):
+        defect, row, column = core.check(lo, min(core.n, lo + step), norms)
+        if defect:
+            raise ValueError(_DEFECTS[defect].format(row=row, column=column, d=core.d))
+    return Rows(core, norms, row_size, row_bytes, is_sparse)
+
+
+_DEFECTS = {
+    "column_range": "X has column index {column} in row {row}, outside 0..{d} - 1",
+    "column_order": (
+        "X has unsorted or duplicate column indices: row {row} breaks the order at column "
+        "{column}; call X.sum_duplicates() (it sorts too)"
+    ),
+    "not_finite": "X contains NaN or infinity (inf) at row {row}, column {column}",
+    "norm_overflow": (
+        "X is too large for float64: the squared norm of row {row} overflows, its largest value "
+        "is in column {column}; scale the features"
+    ),
+}

@@ -1,0 +1,272 @@
+"""``pegasos.solve``: the door for people who study solvers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pegasos.certificate import Certificate, certify as certify_problem
+from pegasos.driver import Callback, Limits, StopReason, run
+from pegasos.history import History
+from pegasos.problem import Intercept, Problem, make_problem
+from pegasos.solvers import Solver, by_name
+
+DEFAULT_MAX_EPOCHS = 1000
+"""Applies when none of max_time, max_epochs and max_steps is given."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """A model, the proof of how good it is, and the run that made it.
+
+    For one binary problem ``w`` is (d,) and ``b`` a float; for K lanes (K, d) and (K,).
+    """
+
+    w: NDArray[np.float64]
+    b: Any
+    certificate: Certificate
+    history: History
+    stop_reason: StopReason
+    solver: Solver
+    seconds: float
+    epochs: float
+    duals: NDArray[np.float64]  # (n,) or (n, K): with w and the data, the proof
+
+    def __str__(self) -> str:
+        """One line: how it ended, and what is proven."""
+        return (
+            f"{self.solver.name}: {self.stop_reason} after {self.epochs:.4g} epochs, "
+            f"{self.seconds:.3g} s; {self.certificate}"
+        )
+
+
+def solve(
+    X: Any,
+    y: ArrayLike,
+    *,
+    lam: ArrayLike | None = None,
+    C: ArrayLike | None = None,
+    solver: str | Solver = "dual",
+    loss: Literal["hinge"] = "hinge",
+    intercept: Literal["auto"] | Intercept = "auto",
+    intercept_scaling: float = 1.0,
+    tol: float = 1e-3,
+    max_time: float | None = None,
+    max_epochs: float | None = None,
+    max_steps: int | None = None,
+    sample_weight: ArrayLike | None = None,
+    seed: int | None = None,
+    callbacks: Sequence[Callback] = (),
+    checkpoint_every: float | None = None,
+) -> Result:
+    """Train linear SVMs until they are proven to be within ``tol`` of the optimum.
+
+    Parameters
+    ----------
+    X : (n, d) array or sparse matrix; used in place if C-contiguous or CSR and of float32,
+        float64, int8 or uint8.
+    y : (n,) with two values, the larger one positive; or (n, K) in {-1, 0, +1} for K problems
+        over the same rows (0: the row is not part of that problem).
+    lam, C : the regularization, exactly one of them; a number, or one per problem. The
+        objective is ``lam/2 |w|^2 + mean loss``, or with C its equal for ``lam = 1/(C n)``.
+    solver : a name (``dual``, ``pegasos``, ``sgdr``, ``sgds``, ``sgdm``) or a configured solver.
+    loss : ``"hinge"``.
+    intercept : ``"none"``, ``"regularized"`` (a constant feature ``intercept_scaling``, penalised
+        with w) or ``"free"`` (not penalised). ``"auto"`` is regularized.
+    tol : stop when primal / dual - 1 is proven to be at most this.
+    max_time, max_epochs, max_steps : seconds, passes over the data, and steps of the solver after
+        which to stop anyway. With none of them, 1000 epochs.
+    sample_weight : (n,); a weight of 2 is the row twice, a weight of 0 no row.
+    seed : the same seed gives the same bits; None draws one.
+    callbacks : each is called with every ``Record``; one that returns True stops the run.
+    checkpoint_every : take a record (a certificate, a callback) every so many epochs, fractions
+        allowed, instead of when the solver's own estimate calls for one.
+
+    Ctrl-C ends the run with the last certified model; a second Ctrl-C raises.
+    """
+    config = by_name(solver)
+    _check_loss(loss)
+    limits = _limits(max_time, max_epochs, max_steps)
+    config.check_limits(
+        {"max_time": max_time, "max_epochs": max_epochs, "max_steps": max_steps}
+    )
+    mode = resolve_intercept(intercept, config)
+    labels, single = _labels(y)
+    problem = make_problem(
+        X,
+        labels,
+        lam=lam,
+        C=C,
+        intercept=mode,
+        intercept_scaling=intercept_scaling,
+        sample_weight=sample_weight,
+    )
+    outcome = run(
+        problem,
+        config,
+        tol=_checked_tol(tol),
+        limits=limits,
+        seed=_seed(seed),
+        callbacks=callbacks,
+        checkpoint_every=_positive("checkpoint_every", checkpoint_every),
+        scalar=single,
+    )
+    w, duals = outcome.W[:-1].T, outcome.duals
+    return Result(
+        w=np.ascontiguousarray(w[0] if single else w),
+        b=outcome.b[0] if single else outcome.b,
+        certificate=outcome.certificate,
+        history=outcome.history,
+        stop_reason=outcome.stop_reason,
+        solver=config,
+        seconds=outcome.seconds,
+        epochs=outcome.epochs,
+        duals=duals[:, 0] if single else duals,
+    )
+
+
+def certify(
+    X: Any,
+    y: ArrayLike,
+    w: ArrayLike,
+    b: ArrayLike = 0.0,
+    duals: ArrayLike | None = None,
+    *,
+    lam: ArrayLike | None = None,
+    C: ArrayLike | None = None,
+    intercept: Intercept = "none",
+    intercept_scaling: float = 1.0,
+    sample_weight: ArrayLike | None = None,
+) -> Certificate:
+    """Check a proof: the certificate of any model and any duals, recomputed from the data.
+
+    The arguments are those of ``solve``; ``w``, ``b`` and ``duals`` may come from anywhere. Duals
+    outside the box 0 <= a <= c are refused. Without duals the bound is D = 0. With a free
+    intercept the certificate is that of the best b for w; ``b`` may be left out.
+    """
+    labels, single = _labels(y)
+    problem = make_problem(
+        X,
+        labels,
+        lam=lam,
+        C=C,
+        intercept=intercept,
+        intercept_scaling=intercept_scaling,
+        sample_weight=sample_weight,
+    )
+    W, intercepts = _model(problem, w, b)
+    a = np.zeros((problem.n, problem.lanes)) if duals is None else _feasible(problem, duals)
+    proof = certify_problem(problem, W, intercepts, lambda lo, hi: a[lo:hi])
+    assert proof is not None  # nothing gives up
+    return proof[0].lane(0) if single else proof[0]
+
+
+def resolve_intercept(intercept: str, solver: Solver) -> Intercept:
+    """The intercept mode to train; raises for one that ``solver`` cannot."""
+    if intercept == "auto":
+        return "regularized"
+    if intercept == "none" or intercept == "regularized" or intercept == "free":
+        if intercept not in solver.intercepts:
+            raise ValueError(
+                f"solver {solver.name!r} cannot train intercept={intercept!r}; it trains "
+                f"{' and '.join(sorted(solver.intercepts))}"
+            )
+        return intercept
+    raise ValueError(
+        f"intercept must be auto, none, regularized or free, got {intercept!r}"
+    )
+
+
+def _check_loss(loss: str) -> None:
+    if loss != "hinge":
+        raise ValueError(f"loss must be 'hinge', got {loss!r}; no solver here trains another yet")
+
+
+def _labels(y: ArrayLike) -> tuple[NDArray[np.int8], bool]:
+    """Labels as (n, K) in {-1, 0, +1}, and whether y was one binary problem."""
+    array = np.asarray(y)
+    if array.ndim == 2:
+        wrong = np.argwhere(~np.isin(array, (-1, 0, 1)))
+        if wrong.size:
+            row, lane = wrong[0]
+            raise ValueError(
+                f"y with several columns must hold -1, 0 and +1, got {array[row, lane]!r} at row "
+                f"{row}, column {lane}"
+            )
+        return array.astype(np.int8), False
+    if array.ndim != 1:
+        raise ValueError(f"y must be (n,) or (n, K), got shape {array.shape}")
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        row = int(np.flatnonzero(~np.isfinite(array))[0])
+        raise ValueError(f"y contains NaN or infinity (inf) at row {row}")
+    classes, inverse = np.unique(array, return_inverse=True)
+    if classes.size != 2:
+        raise ValueError(
+            f"y must hold two classes, got {classes.size}; pegasos.LinearSVC trains several, or "
+            "pass y as (n, K) in {-1, 0, +1}"
+        )
+    return (2 * inverse.reshape(-1, 1) - 1).astype(np.int8), True
+
+
+def _limits(
+    max_time: float | None, max_epochs: float | None, max_steps: int | None
+) -> Limits:
+    _positive("max_time", max_time)
+    _positive("max_epochs", max_epochs)
+    _positive("max_steps", max_steps)
+    if max_time is None and max_epochs is None and max_steps is None:
+        return Limits(max_epochs=DEFAULT_MAX_EPOCHS)
+    return Limits(max_time, max_epochs, None if max_steps is None else int(max_steps))
+
+
+def _positive(name: str, value: float | None) -> float | None:
+    if value is not None and not (np.isfinite(value) and value > 0):
+        raise ValueError(f"{name} must be positive or None, got {value}")
+    return value
+
+
+def _checked_tol(tol: float) -> float:
+    if not (np.isfinite(tol) and tol >= 0):
+        raise ValueError(f"tol must be finite and not negative, got {tol}")
+    return float(tol)
+
+
+def _seed(seed: int | None) -> int:
+    if seed is None:
+        return int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
+    if seed != int(seed) or not 0 <= seed < 2**64:
+        raise ValueError(f"seed must be a whole number in 0 .. 2^64 - 1, got {seed}")
+    return int(seed)
+
+
+def _model(
+    problem: Problem, w: ArrayLike, b: ArrayLike
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Padded weights, the intercept in the constant feature's place where it is regularized."""
+    K, d = problem.lanes, problem.rows.d
+    rows = np.atleast_2d(np.asarray(w, dtype=np.float64))
+    if rows.shape != (K, d):
+        raise ValueError(f"w must be ({d},) or ({K}, {d}), got shape {np.shape(w)}")
+    intercepts = np.broadcast_to(np.asarray(b, dtype=np.float64), (K,)).copy()
+    if problem.intercept == "none" and intercepts.any():
+        raise ValueError("b must be 0 with intercept='none'")
+    W = np.zeros(problem.weights_shape)
+    W[:-1, :K] = rows.T
+    if problem.intercept == "regularized":
+        W[-1, :K] = intercepts / problem.bias
+    return W, intercepts
+
+
+def _feasible(problem: Problem, duals: ArrayLike) -> NDArray[np.float64]:
+    a = np.asarray(duals, dtype=np.float64).reshape(problem.n, -1)
+    if a.shape != (problem.n, problem.lanes):
+        raise ValueError(f"duals must have one entry per row and problem, got {np.shape(duals)}")
+    outside = np.argwhere(~((a >= 0) & (a <= problem.costs())))
+    if outside.size:
+        row, lane = outside[0]
+        raise ValueError(f"duals leave the box at row {row}: {a[row, lane]} is not in [0, c]")
+    return a

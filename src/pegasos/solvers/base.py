@@ -1,0 +1,108 @@
+"""What a solver is: a frozen configuration that advances a state made of plain arrays."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pegasos.certificate import DualsOf, Floats
+from pegasos.problem import Problem
+
+
+@dataclass(frozen=True)
+class State:
+    """Everything a run consists of: named arrays, written in place as it advances.
+
+    ``weights`` names the (features + 1, padded lanes) arrays, ``per_lane`` those whose last axis
+    is the lane; the rest belong to all lanes.
+    """
+
+    arrays: dict[str, NDArray[Any]]
+    weights: frozenset[str] = field(default_factory=frozenset)
+    per_lane: frozenset[str] = field(default_factory=frozenset)
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        """The array of that name."""
+        return self.arrays[name]
+
+    @property
+    def seen(self) -> int:
+        """Rows visited so far."""
+        return int(self.arrays["cursor"][0])
+
+    @property
+    def steps(self) -> int:
+        """Steps taken so far."""
+        return int(self.arrays["cursor"][1])
+
+    def take(self, lanes: NDArray[np.intp], padded: int) -> State:
+        """The state of some of the lanes, with weights of ``padded`` columns."""
+        arrays = dict(self.arrays)
+        for name in self.per_lane:
+            arrays[name] = np.ascontiguousarray(arrays[name][..., lanes])
+        for name in self.weights:
+            wide = np.zeros((arrays[name].shape[0], padded))
+            wide[:, : lanes.size] = arrays[name][:, lanes]
+            arrays[name] = wide
+        return State(arrays, self.weights, self.per_lane)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Solver(ABC):
+    """How to advance a state. Knows nothing of time, files, keyboards or scikit-learn."""
+
+    name: ClassVar[str]
+    intercepts: ClassVar[frozenset[str]] = frozenset({"none", "regularized"})
+    warm_starts: ClassVar[bool] = False
+
+    def check_limits(self, limits: Mapping[str, Any]) -> None:  # noqa: B027 - most accept any
+        """Raise ValueError if the run could not end with these limits."""
+
+    @abstractmethod
+    def start(self, problem: Problem, seed: int, duals: Floats | None = None) -> State:
+        """The state before the first step; ``duals`` only where ``warm_starts``."""
+
+    @abstractmethod
+    def advance(
+        self, problem: Problem, state: State, *, work: int, stop_seen: int, stop_steps: int
+    ) -> bool:
+        """Visit rows until a stop is reached (True) or ``work`` visits are done (False).
+
+        Where a call pauses must not change what is computed.
+        """
+
+    @abstractmethod
+    def weights(self, problem: Problem, state: State) -> Floats:
+        """The current w of every lane, shaped ``Problem.weights_shape``."""
+
+    @abstractmethod
+    def duals(self, problem: Problem, state: State) -> DualsOf:
+        """Feasible duals at any moment, 0 <= a <= c, as a function of a row range."""
+
+    def estimate(self, problem: Problem, state: State) -> Floats | None:  # noqa: ARG002
+        """A cheap guess of each lane's relative gap at an epoch's end, or None.
+
+        It only decides when a certificate is worth a pass over the data.
+        """
+        return None
+
+
+def relative(primal: Floats, dual: Floats) -> Floats:
+    """primal / dual - 1, infinite where dual <= 0."""
+    return np.divide(primal, dual, out=np.full_like(dual, np.inf), where=dual > 0) - 1
+
+
+def shares(problem: Problem, errors: NDArray[np.uint32], presentations: NDArray[Any]) -> DualsOf:
+    """Duals a = c errors / presentations: in the box, since a row errs at most when presented."""
+
+    def duals(lo: int, hi: int) -> Floats:
+        share = errors[lo:hi] / np.maximum(presentations[lo:hi], 1)[:, None]
+        costs: Floats = problem.costs(lo, hi) * share
+        return costs
+
+    return duals

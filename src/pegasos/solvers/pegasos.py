@@ -1,0 +1,178 @@
+"""Pegasos: projected stochastic sub-gradient steps on the primal.
+
+Shalev-Shwartz, Singer & Srebro (2007), "Pegasos: Primal Estimated sub-GrAdient SOlver for SVM",
+section 2; the overview by Rupnik; the lecture's cyclic version. With lam = s/n, step t = 1, 2, ...
+draws a batch A of k rows, A+ those with y w.x < 1, and sets
+
+    w <- (1 - 1/t) w + 1/(lam t k) sum over A+ of c y x
+    w <- w min(1, R / |w|),   R^2 = sum(c) / s  (1/lam without weights)        if project
+
+Duals: a_i = c_i (times i was in A+) / (times i was drawn), feasible at any moment.
+
+State: w as the triplet (``v``, ``a``, ``nu``) with w = a v and nu = |w|^2, so that a step costs
+O(non-zeros of its rows); ``t`` per lane; ``errors`` and ``draws``; the batch in hand; for the
+average ``a_total`` and ``late`` with sum_t w_t = a_total v - late; and the order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from pegasos import _core
+from pegasos.certificate import DualsOf, Floats
+from pegasos.problem import Problem
+from pegasos.solvers import order
+from pegasos.solvers.base import Solver, State, shares
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pegasos(Solver):
+    """The Pegasos algorithm.
+
+    Parameters
+    ----------
+    batch_size : rows per step, or ``"all"``: the deterministic sub-gradient projection method.
+    project : keep w in the ball that holds the optimum.
+    sampling : ``"iid"`` draws as the paper does; ``"permute"`` visits every row once per epoch
+        in a fresh permutation, ``"cycle"`` in storage order (the lecture's version, with
+        ``project=False``); both end a batch at the epoch's end.
+    init : ``"zero"``, or ``"random"`` in the ball. The first step multiplies w by 1 - 1/1 = 0, so
+        a random start decides only which rows violate then.
+    count : ``"on_loss"`` leaves t and w alone on a batch without violators (Rupnik's remedy for
+        small batches). It then solves the problem with lam times the share of such batches, so
+        its gap cannot close: it needs ``max_steps``, ``max_epochs`` or ``max_time``.
+    average : return the mean of w over the steps instead of the last.
+    """
+
+    name: ClassVar[str] = "pegasos"
+    batch_size: int | Literal["all"] = 1
+    project: bool = True
+    sampling: order.Sampling = "iid"
+    init: Literal["zero", "random"] = "zero"
+    count: Literal["always", "on_loss"] = "always"
+    average: bool = False
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        if self.batch_size == "all":
+            if self.sampling != "iid":
+                raise ValueError("batch_size='all' takes every row each step: it has no sampling")
+        elif (
+            isinstance(self.batch_size, str)
+            or self.batch_size != int(self.batch_size)
+            or self.batch_size < 1
+        ):
+            raise ValueError(
+                f"batch_size must be a whole number >= 1 or 'all', got {self.batch_size!r}"
+            )
+        for option, allowed in (
+            ("sampling", ("iid", "permute", "cycle")),
+            ("init", ("zero", "random")),
+            ("count", ("always", "on_loss")),
+        ):
+            if getattr(self, option) not in allowed:
+                raise ValueError(
+                    f"{option} must be one of {allowed}, got {getattr(self, option)!r}"
+                )
+
+    def check_limits(self, limits: Mapping[str, Any]) -> None:
+        """Counting only steps with a loss cannot close the gap."""
+        if self.count == "on_loss" and all(
+            limits[name] is None for name in ("max_steps", "max_epochs", "max_time")
+        ):
+            raise ValueError(
+                "count='on_loss' solves a problem with a smaller lam, so its gap cannot close: "
+                "set max_steps (or max_epochs, max_time)"
+            )
+
+    def start(self, problem: Problem, seed: int, duals: Floats | None = None) -> State:  # noqa: ARG002
+        """Start from w_1 = 0, or from a random w_1 of norm at most R."""
+        K, k = problem.lanes, self._rows_per_step(problem)
+        arrays: dict[str, Any] = {
+            "v": np.zeros(problem.weights_shape),
+            "a": np.ones(K),
+            "nu": np.zeros(K),
+            "nu_peak": np.zeros(K),
+            "updates": np.zeros(1, dtype=np.int64),
+            "t": np.ones(K, dtype=np.int64),
+            "errors": np.zeros((problem.n, K), dtype=np.uint32),
+            "batch": np.zeros(k, dtype=np.uint32),
+            "violators": np.zeros((k, K), dtype=np.uint8),
+            "batch_cursor": np.zeros(3, dtype=np.int64),
+        }
+        if self._order == "iid":
+            arrays["draws"] = np.zeros(problem.n, dtype=np.uint32)
+        if self.average:
+            arrays["a_total"] = np.zeros(K)
+            arrays["late"] = np.zeros(problem.weights_shape)
+        if self.init == "random":
+            rng = np.random.default_rng(seed)
+            rows = problem.rows.d + (problem.bias != 0)
+            w = rng.standard_normal((rows, K))
+            norm = np.sqrt(problem.cost / problem.s) * rng.uniform(size=K)
+            arrays["v"][:rows, :K] = w / np.linalg.norm(w, axis=0) * norm
+            arrays["nu"][:] = arrays["nu_peak"][:] = norm**2
+        return State(
+            arrays | order.start(problem, self._order, seed),
+            weights=frozenset({"v", "late"} & arrays.keys()),
+            per_lane=frozenset(
+                {"a", "nu", "nu_peak", "t", "errors", "violators", "a_total"} & arrays.keys()
+            ),
+        )
+
+    def advance(
+        self, problem: Problem, state: State, *, work: int, stop_seen: int, stop_steps: int
+    ) -> bool:
+        """Visit rows; a step is one batch."""
+        arrays = state.arrays
+        return _core.pegasos_advance(
+            problem.core,
+            order.sampler(problem, self._order, state),
+            batch_size=self._rows_per_step(problem),
+            project=self.project,
+            count_on_loss=self.count == "on_loss",
+            refresh_every=max(1024, problem.rows.d + 1),
+            a_total=arrays.get("a_total"),
+            late=arrays.get("late"),
+            draws=arrays.get("draws"),
+            radius_squared=problem.cost / problem.s,
+            work=work,
+            stop_seen=stop_seen,
+            stop_steps=stop_steps,
+            **{
+                name: arrays[name]
+                for name in (
+                    "v", "a", "nu", "nu_peak", "updates", "t", "errors", "batch", "violators",
+                    "batch_cursor",
+                )
+            },
+        )  # fmt: skip
+
+    def weights(self, problem: Problem, state: State) -> Floats:
+        """W = a v, or the mean of it over the steps."""
+        K = problem.lanes
+        W = np.zeros(problem.weights_shape)
+        W[:, :K] = state["v"][:, :K] * state["a"]
+        if self.average:
+            steps = state["t"] - 1
+            total = state["v"][:, :K] * state["a_total"] - state["late"][:, :K]
+            W[:, :K] = np.where(steps > 0, total / np.maximum(steps, 1), W[:, :K])
+        return W
+
+    def duals(self, problem: Problem, state: State) -> DualsOf:
+        """Violations over draws, times c."""
+        draws = state.arrays.get("draws")
+        if draws is None:
+            draws = order.visits(problem, self._order, state)
+        return shares(problem, state["errors"], draws)
+
+    @property
+    def _order(self) -> order.Sampling:
+        return "cycle" if self.batch_size == "all" else self.sampling
+
+    def _rows_per_step(self, problem: Problem) -> int:
+        return problem.n if self.batch_size == "all" else int(self.batch_size)

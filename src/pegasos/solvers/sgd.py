@@ -1,0 +1,140 @@
+"""SGDR, SGDS, SGDM: stochastic gradient descent as a perceptron with a growing margin.
+
+Panagiotakopoulos & Tsampouka (2013), "The Stochastic Gradient Descent for the Primal L1-SVM
+Optimization Revisited". With u = lam t w, presenting row i at step t = 0, 1, ... is
+
+    if y_i u.x_i <= lam t then u <- u + c_i y_i x_i  (a margin error);    t <- t + 1
+
+and nothing shrinks. With lam = s/n and I_i margin errors in T presentations of every row,
+a_i = c_i I_i / T lies in the box and w(a) = u / (lam t) = w, so D costs no pass at complete
+epochs. Before that, a_i = c_i (errors of i) / (presentations of i) is feasible too.
+
+State: ``U`` (u), ``t`` per lane, ``errors`` (I), ``draws`` (SGDR: visits of each row), ``loss``
+(the losses met in this epoch), and the order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from pegasos import _core
+from pegasos.certificate import DualsOf, Floats
+from pegasos.problem import Problem
+from pegasos.solvers import order
+from pegasos.solvers.base import Solver, State, relative, shares
+
+
+@dataclass(frozen=True, kw_only=True)
+class _MarginPerceptron(Solver):
+    """What the three share; they differ in the order and the presentations per visit."""
+
+    sampling: ClassVar[order.Sampling] = "permute"
+
+    @property
+    def presentations(self) -> int:
+        """Presentations of a row per visit."""
+        return 1
+
+    def start(self, problem: Problem, seed: int, duals: Floats | None = None) -> State:  # noqa: ARG002
+        """Start from u = 0, t = 0."""
+        K = problem.lanes
+        arrays = {
+            "U": np.zeros(problem.weights_shape),
+            "t": np.zeros(K, dtype=np.int64),
+            "errors": np.zeros((problem.n, K), dtype=np.uint32),
+            "loss": np.zeros(K),
+        }
+        if self.sampling == "iid":
+            arrays["draws"] = np.zeros(problem.n, dtype=np.uint32)
+        return State(
+            arrays | order.start(problem, self.sampling, seed),
+            weights=frozenset({"U"}),
+            per_lane=frozenset({"t", "errors", "loss"}),
+        )
+
+    def advance(
+        self, problem: Problem, state: State, *, work: int, stop_seen: int, stop_steps: int
+    ) -> bool:
+        """Visit rows; a step is one visit."""
+        return _core.sgd_advance(
+            problem.core,
+            order.sampler(problem, self.sampling, state),
+            multiplicity=self.presentations,
+            U=state["U"],
+            t=state["t"],
+            errors=state["errors"],
+            draws=state.arrays.get("draws"),
+            loss=state["loss"],
+            work=work,
+            stop_seen=stop_seen,
+            stop_steps=stop_steps,
+        )
+
+    def weights(self, problem: Problem, state: State) -> Floats:
+        """W = u / (lam t)."""
+        scale = problem.lam * np.maximum(state["t"], 1)
+        W = np.zeros(problem.weights_shape)
+        W[:, : problem.lanes] = state["U"][:, : problem.lanes] / scale
+        return W
+
+    def duals(self, problem: Problem, state: State) -> DualsOf:
+        """Margin errors over presentations, times c."""
+        visits = state.arrays.get("draws")
+        if visits is None:
+            visits = order.visits(problem, self.sampling, state)
+        return shares(problem, state["errors"], visits * np.int64(self.presentations))
+
+    def estimate(self, problem: Problem, state: State) -> Floats | None:
+        """The gap with each loss as it was when its row was visited; D is exact."""
+        if self.sampling == "iid" or state.seen == 0:
+            return None
+        w2 = np.einsum("jk,jk->k", state["U"], state["U"])[: problem.lanes]
+        half = problem.s / 2 * w2 / (problem.lam * np.maximum(state["t"], 1)) ** 2
+        dual = np.zeros(problem.lanes)
+        step = max(1, (1 << 20) // problem.lanes)
+        duals = self.duals(problem, state)
+        for lo in range(0, problem.n, step):
+            dual += duals(lo, min(problem.n, lo + step)).sum(axis=0)
+        return relative(half + state["loss"], dual - half)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SGDR(_MarginPerceptron):
+    """SGD-r: rows drawn at random; runs a given number of steps (or until certified)."""
+
+    name: ClassVar[str] = "sgdr"
+    sampling: ClassVar[order.Sampling] = "iid"
+
+    def check_limits(self, limits: Mapping[str, Any]) -> None:
+        """A number of steps, epochs or seconds is part of the algorithm."""
+        if all(limits[name] is None for name in ("max_steps", "max_epochs", "max_time")):
+            raise ValueError("SGDR runs for a given number of steps: set max_steps (or max_epochs)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SGDS(_MarginPerceptron):
+    """SGD-s: every row once per epoch, in a fresh permutation; stops on its certificate."""
+
+    name: ClassVar[str] = "sgds"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SGDM(_MarginPerceptron):
+    """SGD-m: as SGD-s, each row presented ``multiplicity`` times in a row per visit."""
+
+    name: ClassVar[str] = "sgdm"
+    multiplicity: int = 5
+
+    def __post_init__(self) -> None:
+        """Check the option."""
+        if self.multiplicity != int(self.multiplicity) or self.multiplicity < 1:
+            raise ValueError(f"multiplicity must be a whole number >= 1, got {self.multiplicity}")
+
+    @property
+    def presentations(self) -> int:
+        """The multiplicity."""
+        return int(self.multiplicity)
