@@ -34,8 +34,8 @@ void add(const PyProblem& problem, std::int64_t lo, std::int64_t hi,
 }  // namespace
 
 void bind_certificate(nb::module_& m) {
-  m.attr("GAP_SUMS") = nb::make_tuple("loss", "dual_positive", "dual_negative", "cost",
-                                      "cost_norm", "dual_norm", "support");
+  m.attr("GAP_SUMS") = nb::make_tuple("loss", "dual_positive", "dual_negative", "cost", "cost_norm",
+                                      "dual_norm", "support");
   m.def("add_gap_sums", &add, nb::arg("problem"), nb::arg("lo"), nb::arg("hi"),
         nb::arg("W").noconvert(), nb::arg("b").noconvert(), nb::arg("duals").noconvert(),
         nb::arg("sums").noconvert(), nb::arg("U_positive").noconvert(),

@@ -98,13 +98,12 @@ std::tuple<std::string, std::int64_t, std::int64_t> check(const PyRows& self, st
   return {defect_name(finding.defect), finding.row, finding.column};
 }
 
-PyProblem make_problem(const PyRows& rows, const In<std::int8_t, nb::ndim<2>>& labels,
-                       const std::optional<nb::ndarray<const double, nb::ndim<2>, nb::device::cpu>>&
-                           weight,
-                       const In<double, nb::ndim<1>>& positive,
-                       const In<double, nb::ndim<1>>& negative, const In<double, nb::ndim<1>>& s,
-                       const In<double, nb::ndim<1>>& lam,
-                       const In<double, nb::ndim<1>>& squared_norms, nb::object rows_object) {
+PyProblem make_problem(
+    const PyRows& rows, const In<std::int8_t, nb::ndim<2>>& labels,
+    const std::optional<nb::ndarray<const double, nb::ndim<2>, nb::device::cpu>>& weight,
+    const In<double, nb::ndim<1>>& positive, const In<double, nb::ndim<1>>& negative,
+    const In<double, nb::ndim<1>>& s, const In<double, nb::ndim<1>>& lam,
+    const In<double, nb::ndim<1>>& squared_norms, nb::object rows_object) {
   ProblemView view{.rows = rows.rows};
   view.lanes = static_cast<std::int64_t>(labels.shape(1));
   if (view.lanes < 1) throw std::invalid_argument("labels has no lane");
@@ -114,8 +113,8 @@ PyProblem make_problem(const PyRows& rows, const In<std::int8_t, nb::ndim<2>>& l
   view.s = checked("s", s, {view.lanes});
   view.lam = checked("lam", lam, {view.lanes});
   view.squared_norms = checked("squared_norms", squared_norms, {rows.rows.n()});
-  std::vector<nb::object> owners{std::move(rows_object), nb::cast(labels),   nb::cast(positive),
-                                 nb::cast(negative),     nb::cast(s),        nb::cast(lam),
+  std::vector<nb::object> owners{std::move(rows_object), nb::cast(labels), nb::cast(positive),
+                                 nb::cast(negative),     nb::cast(s),      nb::cast(lam),
                                  nb::cast(squared_norms)};
   if (weight) {
     view.weight = checked("weight", *weight, {rows.rows.n(), view.lanes});
@@ -146,8 +145,9 @@ void use_by_name(const std::string& wanted) {
 }  // namespace
 
 void bind_rows(nb::module_& m) {
-  m.def("instruction_set", [] { return std::string(name(instruction_set())); },
-        "The instruction set the row kernels run on.");
+  m.def(
+      "instruction_set", [] { return std::string(name(instruction_set())); },
+      "The instruction set the row kernels run on.");
   m.def("instruction_sets", &instruction_sets, "Those this build and processor can run.");
   m.def("use_instruction_set", &use_by_name, nb::arg("name"),
         "Choose the instruction set of rows made from now on.");
@@ -164,19 +164,20 @@ void bind_rows(nb::module_& m) {
            "Check rows lo..hi-1 and write their squared norms: (defect or '', row, column).");
 
   nb::class_<PyProblem>(m, "Problem", "K binary problems over the same rows.")
-      .def("__init__",
-           [](PyProblem* self, nb::object rows, const In<std::int8_t, nb::ndim<2>>& labels,
-              const std::optional<nb::ndarray<const double, nb::ndim<2>, nb::device::cpu>>& weight,
-              const In<double, nb::ndim<1>>& positive, const In<double, nb::ndim<1>>& negative,
-              const In<double, nb::ndim<1>>& s, const In<double, nb::ndim<1>>& lam,
-              const In<double, nb::ndim<1>>& squared_norms) {
-             new (self) PyProblem(make_problem(nb::cast<const PyRows&>(rows), labels, weight,
-                                               positive, negative, s, lam, squared_norms, rows));
-           },
-           nb::arg("rows"), nb::arg("labels").noconvert(), nb::arg("weight").noconvert().none(),
-           nb::arg("positive").noconvert(), nb::arg("negative").noconvert(),
-           nb::arg("s").noconvert(), nb::arg("lam").noconvert(),
-           nb::arg("squared_norms").noconvert());
+      .def(
+          "__init__",
+          [](PyProblem* self, nb::object rows, const In<std::int8_t, nb::ndim<2>>& labels,
+             const std::optional<nb::ndarray<const double, nb::ndim<2>, nb::device::cpu>>& weight,
+             const In<double, nb::ndim<1>>& positive, const In<double, nb::ndim<1>>& negative,
+             const In<double, nb::ndim<1>>& s, const In<double, nb::ndim<1>>& lam,
+             const In<double, nb::ndim<1>>& squared_norms) {
+            new (self) PyProblem(make_problem(nb::cast<const PyRows&>(rows), labels, weight,
+                                              positive, negative, s, lam, squared_norms, rows));
+          },
+          nb::arg("rows"), nb::arg("labels").noconvert(), nb::arg("weight").noconvert().none(),
+          nb::arg("positive").noconvert(), nb::arg("negative").noconvert(),
+          nb::arg("s").noconvert(), nb::arg("lam").noconvert(),
+          nb::arg("squared_norms").noconvert());
 }
 
 }  // namespace binding

@@ -26,29 +26,29 @@ Sampling sampling_mode(const std::string& name) {
 // The sampler and the arrays its cursor and order live in.
 class PySampler {
  public:
-  PySampler(const std::string& mode, std::uint64_t seed, std::int64_t n, std::int64_t block_rows,
-            const Vector<std::int64_t>& cursor, const Vector<std::uint32_t>& order,
-            const Vector<std::uint32_t>& blocks)
-      : sampler(make(mode, seed, n, block_rows, cursor, order, blocks)),
-        owners_{nb::cast(cursor), nb::cast(order), nb::cast(blocks)} {}
+  PySampler(const std::string& mode, std::uint64_t seed, std::int64_t n, int chunk_bits,
+            const Vector<std::int64_t>& cursor, const Vector<std::uint32_t>& chunks)
+      : sampler(make(mode, seed, n, chunk_bits, cursor, chunks)),
+        owners_{nb::cast(cursor), nb::cast(chunks)} {}
   Sampler sampler;
 
  private:
-  static Sampler make(const std::string& mode, std::uint64_t seed, std::int64_t n,
-                      std::int64_t block_rows, const Vector<std::int64_t>& cursor,
-                      const Vector<std::uint32_t>& order, const Vector<std::uint32_t>& blocks) {
-    if (n < 1 || block_rows < 1) throw std::invalid_argument("n and block_rows must be positive");
+  static Sampler make(const std::string& mode, std::uint64_t seed, std::int64_t n, int chunk_bits,
+                      const Vector<std::int64_t>& cursor, const Vector<std::uint32_t>& chunks) {
+    if (n < 1) throw std::invalid_argument("n must be positive");
+    if (chunk_bits < 0 || chunk_bits > 30) {
+      throw std::invalid_argument("chunk_bits out of range");
+    }
     const Sampling sampling = sampling_mode(mode);
-    const bool permute = sampling == Sampling::permute;
     auto* place = checked("cursor", cursor, {sizeof(Cursor) / sizeof(std::int64_t)});
-    return Sampler(sampling, seed, n, block_rows, reinterpret_cast<Cursor*>(place),
-                   checked("order", order, {permute ? n : 0}),
-                   checked("blocks", blocks, {permute ? (n + block_rows - 1) / block_rows : 0}));
+    const bool permute = sampling == Sampling::permute;
+    return Sampler(sampling, seed, n, chunk_bits, reinterpret_cast<Cursor*>(place),
+                   checked("chunks", chunks, {permute ? n >> chunk_bits : 0}));
   }
-  nb::object owners_[3];
+  nb::object owners_[2];
 };
 
-bool pegasos_advance(const PyProblem& problem, const PySampler& sampler, std::int64_t batch_size,
+bool pegasos_advance(const PyProblem& problem, PySampler& sampler, std::int64_t batch_size,
                      bool project, bool count_on_loss, const Matrix<double>& v,
                      const Vector<double>& a, const Vector<double>& nu,
                      const Vector<double>& nu_peak, const Vector<std::int64_t>& updates,
@@ -57,8 +57,9 @@ bool pegasos_advance(const PyProblem& problem, const PySampler& sampler, std::in
                      const Matrix<std::uint32_t>& errors,
                      const std::optional<Vector<std::uint32_t>>& draws,
                      const Vector<std::uint32_t>& batch, const Matrix<std::uint8_t>& violators,
-                     const Vector<std::int64_t>& batch_cursor, const In<double, nb::ndim<1>>& radius,
-                     std::int64_t work, std::int64_t stop_seen, std::int64_t stop_steps) {
+                     const Vector<std::int64_t>& batch_cursor,
+                     const In<double, nb::ndim<1>>& radius, std::int64_t work,
+                     std::int64_t stop_seen, std::int64_t stop_steps) {
   const ProblemView& view = problem.view;
   const std::int64_t rows = view.rows.weight_rows();
   const std::int64_t K = view.lanes;
@@ -87,7 +88,7 @@ bool pegasos_advance(const PyProblem& problem, const PySampler& sampler, std::in
   return advance(view, sampler.sampler, options, state, {work, stop_seen, stop_steps});
 }
 
-bool sgd_advance(const PyProblem& problem, const PySampler& sampler, std::int64_t multiplicity,
+bool sgd_advance(const PyProblem& problem, PySampler& sampler, std::int64_t multiplicity,
                  const Matrix<double>& U, const Vector<std::int64_t>& t,
                  const Matrix<std::uint32_t>& errors,
                  const std::optional<Vector<std::uint32_t>>& draws, const Vector<double>& loss,
@@ -103,7 +104,7 @@ bool sgd_advance(const PyProblem& problem, const PySampler& sampler, std::int64_
   return advance(view, sampler.sampler, multiplicity, state, {work, stop_seen, stop_steps});
 }
 
-bool dual_advance(const PyProblem& problem, const PySampler& sampler, const Matrix<double>& W,
+bool dual_advance(const PyProblem& problem, PySampler& sampler, const Matrix<double>& W,
                   const Matrix<double>& duals, const Vector<double>& loss, std::int64_t work,
                   std::int64_t stop_seen, std::int64_t stop_steps) {
   const ProblemView& view = problem.view;
@@ -119,14 +120,19 @@ bool dual_advance(const PyProblem& problem, const PySampler& sampler, const Matr
 
 void bind_solvers(nb::module_& m) {
   nb::class_<PySampler>(m, "Sampler", "The order in which rows are visited.")
-      .def(nb::init<const std::string&, std::uint64_t, std::int64_t, std::int64_t,
-                    const Vector<std::int64_t>&, const Vector<std::uint32_t>&,
-                    const Vector<std::uint32_t>&>(),
-           nb::arg("mode"), nb::arg("seed"), nb::arg("n"), nb::arg("block_rows"),
-           nb::arg("cursor").noconvert(), nb::arg("order").noconvert(),
-           nb::arg("blocks").noconvert())
-      .def("next", [](const PySampler& self) { return self.sampler.next(); },
-           "The next row of the order.");
+      .def(nb::init<const std::string&, std::uint64_t, std::int64_t, int,
+                    const Vector<std::int64_t>&, const Vector<std::uint32_t>&>(),
+           nb::arg("mode"), nb::arg("seed"), nb::arg("n"), nb::arg("chunk_bits"),
+           nb::arg("cursor").noconvert(), nb::arg("chunks").noconvert())
+      .def(
+          "next", [](PySampler& self) { return self.sampler.next(); }, "The next row of the order.")
+      .def(
+          "count_visits",
+          [](PySampler& self, std::int64_t n, const Vector<std::uint32_t>& counts) {
+            self.sampler.count_visits(checked("counts", counts, {n}));
+          },
+          nb::arg("n"), nb::arg("counts").noconvert(),
+          "Write how often each row has been visited (permute, cycle).");
 
   m.def("burst_updates", &burst_updates, nb::arg("presentations"), nb::arg("g"), nb::arg("theta"),
         nb::arg("r"), nb::arg("lam"), "Updates made by a burst of presentations of one row.");

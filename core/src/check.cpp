@@ -52,7 +52,8 @@ Finding blame(const RowsView& view, int64_t row) {
   for (int64_t j = 1; j < size; ++j) {
     if (!std::isfinite(static_cast<double>(values[worst]))) break;
     // A NaN is larger than anything here.
-    if (!(std::abs(static_cast<double>(values[j])) <= std::abs(static_cast<double>(values[worst])))) {
+    if (!(std::abs(static_cast<double>(values[j])) <=
+          std::abs(static_cast<double>(values[worst])))) {
       worst = j;
     }
   }

@@ -7,17 +7,20 @@ namespace pegasos {
 
 using std::int64_t;
 
-bool advance(const ProblemView& problem, const Sampler& sampler, DualState& state,
-             const Budget& budget) {
-  const int64_t lanes = problem.lanes;
-  const int64_t stride = problem.stride();
+namespace {
+
+// Lanes = 1 is one problem, with no loop over lanes left; 0 is any number of them.
+template <int64_t Lanes>
+bool run(const ProblemView& problem, Sampler& sampler, DualState& state, const Budget& budget) {
+  const int64_t lanes = Lanes != 0 ? Lanes : problem.lanes;
+  const int64_t stride = Lanes != 0 ? Lanes : problem.stride();
   std::vector<double> products(static_cast<std::size_t>(stride));
   std::vector<double> factors(static_cast<std::size_t>(stride));
   Cursor& cursor = sampler.cursor();
   for (int64_t work = budget.work;; --work) {
     if (cursor.seen >= budget.stop_seen || cursor.steps >= budget.stop_steps) return true;
     if (work <= 0) return false;
-    if (cursor.seen % problem.n() == 0) std::fill(state.loss, state.loss + lanes, 0.0);
+    if (sampler.at_epoch_start()) std::fill(state.loss, state.loss + lanes, 0.0);
 
     const int64_t ahead = sampler.ahead();
     if (ahead >= 0) problem.rows.prefetch(ahead);
@@ -46,6 +49,13 @@ bool advance(const ProblemView& problem, const Sampler& sampler, DualState& stat
     }
     if (any) problem.rows.axpy(row, factors.data(), state.W, stride);
   }
+}
+
+}  // namespace
+
+bool advance(const ProblemView& problem, Sampler& sampler, DualState& state, const Budget& budget) {
+  return problem.lanes == 1 ? run<1>(problem, sampler, state, budget)
+                            : run<0>(problem, sampler, state, budget);
 }
 
 }  // namespace pegasos

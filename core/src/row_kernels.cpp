@@ -18,7 +18,7 @@ struct DenseRow {
   int64_t column(int64_t j) const { return j; }
   void prefetch() const {
     for (int64_t j = 0; j < size; j += 64 / static_cast<int64_t>(sizeof(V))) {
-      __builtin_prefetch(values + j);
+      __builtin_prefetch(values + j, 0, 2);
     }
   }
 };
@@ -38,31 +38,72 @@ struct CsrRow {
   int64_t column(int64_t j) const { return columns[j]; }
   void prefetch() const {
     for (int64_t j = 0; j < size; j += 64 / static_cast<int64_t>(sizeof(V))) {
-      __builtin_prefetch(values + j);
+      __builtin_prefetch(values + j, 0, 2);
     }
     for (int64_t j = 0; j < size; j += 64 / static_cast<int64_t>(sizeof(I))) {
-      __builtin_prefetch(columns + j);
+      __builtin_prefetch(columns + j, 0, 2);
     }
   }
 };
 
-// Re-association is spelled out: independent partial sums, never a compiler flag.
-constexpr int64_t kPartials = 8;
+// Re-association is spelled out, by vectors of partial sums; no compiler flag allows it elsewhere.
+typedef double Four __attribute__((vector_size(32)));
+
+template <class V>
+struct FourStored;
+template <>
+struct FourStored<double> {
+  typedef double type __attribute__((vector_size(32)));
+};
+template <>
+struct FourStored<float> {
+  typedef float type __attribute__((vector_size(16)));
+};
+template <>
+struct FourStored<std::int8_t> {
+  typedef std::int8_t type __attribute__((vector_size(4)));
+};
+template <>
+struct FourStored<std::uint8_t> {
+  typedef std::uint8_t type __attribute__((vector_size(4)));
+};
+
+template <class V>
+Four load_four(const V* values) {
+  typename FourStored<V>::type stored;
+  __builtin_memcpy(&stored, values, sizeof(stored));
+  return __builtin_convertvector(stored, Four);
+}
+
+template <class V>
+Four weights_of(const DenseRow<V>&, const double* w, int64_t j) {
+  return load_four(w + j);
+}
+template <class V, class I>
+Four weights_of(const CsrRow<V, I>& row, const double* w, int64_t j) {
+  const I* columns = row.columns + j;
+  return Four{w[columns[0]], w[columns[1]], w[columns[2]], w[columns[3]]};
+}
+
+double sum_of(Four part) { return (part[0] + part[2]) + (part[1] + part[3]); }
 
 template <class Row>
 double dot(const RowsView& x, int64_t i, const double* w) {
   const Row row(x, i);
-  double part[kPartials] = {};
+  Four even = {};
+  Four odd = {};
   int64_t j = 0;
-  for (; j + kPartials <= row.size; j += kPartials) {
-    for (int64_t p = 0; p < kPartials; ++p) {
-      part[p] += static_cast<double>(row.values[j + p]) * w[row.column(j + p)];
-    }
+  for (; j + 8 <= row.size; j += 8) {
+    even += load_four(row.values + j) * weights_of(row, w, j);
+    odd += load_four(row.values + j + 4) * weights_of(row, w, j + 4);
+  }
+  if (j + 4 <= row.size) {
+    even += load_four(row.values + j) * weights_of(row, w, j);
+    j += 4;
   }
   double sum = x.bias * w[x.d];
   for (; j < row.size; ++j) sum += static_cast<double>(row.values[j]) * w[row.column(j)];
-  return sum + (((part[0] + part[4]) + (part[1] + part[5])) +
-                ((part[2] + part[6]) + (part[3] + part[7])));
+  return sum + sum_of(even + odd);
 }
 
 template <class Row>
@@ -77,20 +118,18 @@ void axpy(const RowsView& x, int64_t i, double factor, double* w) {
 template <class Row>
 double squared_norm(const RowsView& x, int64_t i) {
   const Row row(x, i);
-  double part[4] = {};
+  Four part = {};
   int64_t j = 0;
   for (; j + 4 <= row.size; j += 4) {
-    for (int64_t p = 0; p < 4; ++p) {
-      const double value = static_cast<double>(row.values[j + p]);
-      part[p] += value * value;
-    }
+    const Four values = load_four(row.values + j);
+    part += values * values;
   }
   double sum = x.bias * x.bias;
   for (; j < row.size; ++j) {
     const double value = static_cast<double>(row.values[j]);
     sum += value * value;
   }
-  return sum + ((part[0] + part[2]) + (part[1] + part[3]));
+  return sum + sum_of(part);
 }
 
 // `Width` lanes at a time: their partial sums stay in registers while the row streams by.

@@ -1,20 +1,16 @@
 #include "pegasos/sampler.hpp"
 
+#include <algorithm>
+
 namespace pegasos {
 
-void Sampler::enter_block() const {
-  Cursor& c = *cursor_;
-  if (c.slot == block_count_) c.slot = 0;
-  const std::int64_t j =
-      c.slot +
-      random_below(seed_, static_cast<std::uint64_t>(c.draws++), block_count_ - c.slot);
-  const std::uint32_t block = blocks_[j];
-  blocks_[j] = blocks_[c.slot];
-  blocks_[c.slot++] = block;
-  c.lo = static_cast<std::int64_t>(block) * block_rows_;
-  c.hi = c.lo + block_rows_ < n_ ? c.lo + block_rows_ : n_;
-  c.at = 0;
-  c.drawn = 0;
+void Sampler::count_visits(std::uint32_t* counts) const {
+  std::fill(counts, counts + n_, static_cast<std::uint32_t>(cursor_->seen / n_));
+  for (std::int64_t place = 0; place < place_; ++place) {
+    const std::int64_t slot = place >> bits_;
+    const bool dealt = mode_ == Sampling::permute && slot < whole_;
+    ++counts[dealt ? (static_cast<std::int64_t>(chunks_[slot]) << bits_) + (place & mask_) : place];
+  }
 }
 
 }  // namespace pegasos

@@ -9,7 +9,6 @@ namespace pegasos {
 using std::int64_t;
 
 int64_t burst_updates(int64_t presentations, double g, double theta, double r, double lam) {
-  if (presentations == 1) return g <= theta;
   const double m = static_cast<double>(presentations);
   const double slack = theta - g;                     // an update is due when it is >= 0
   const double last = std::fma(m - 1.0, lam, slack);  // what it can be at the last presentation
@@ -28,17 +27,21 @@ int64_t burst_updates(int64_t presentations, double g, double theta, double r, d
   return static_cast<int64_t>(passed) + 1;
 }
 
-bool advance(const ProblemView& problem, const Sampler& sampler, int64_t multiplicity,
-             SgdState& state, const Budget& budget) {
-  const int64_t lanes = problem.lanes;
-  const int64_t stride = problem.stride();
+namespace {
+
+// Lanes = 1 is one problem, with no loop over lanes left; 0 is any number of them.
+template <int64_t Lanes>
+bool run(const ProblemView& problem, Sampler& sampler, int64_t multiplicity, SgdState& state,
+         const Budget& budget) {
+  const int64_t lanes = Lanes != 0 ? Lanes : problem.lanes;
+  const int64_t stride = Lanes != 0 ? Lanes : problem.stride();
   std::vector<double> products(static_cast<std::size_t>(stride));
   std::vector<double> factors(static_cast<std::size_t>(stride));
   Cursor& cursor = sampler.cursor();
   for (int64_t work = budget.work;; --work) {
     if (cursor.seen >= budget.stop_seen || cursor.steps >= budget.stop_steps) return true;
     if (work <= 0) return false;
-    if (cursor.seen % problem.n() == 0) std::fill(state.loss, state.loss + lanes, 0.0);
+    if (sampler.at_epoch_start()) std::fill(state.loss, state.loss + lanes, 0.0);
 
     const int64_t ahead = sampler.ahead();
     if (ahead >= 0) problem.rows.prefetch(ahead);
@@ -59,7 +62,9 @@ bool advance(const ProblemView& problem, const Sampler& sampler, int64_t multipl
       state.t[k] += multiplicity;
       if (g < theta || theta == 0.0) state.loss[k] += cost * (theta > 0.0 ? 1.0 - g / theta : 1.0);
       const int64_t updates =
-          burst_updates(multiplicity, g, theta, cost * problem.squared_norms[row], lam);
+          multiplicity == 1
+              ? g <= theta
+              : burst_updates(multiplicity, g, theta, cost * problem.squared_norms[row], lam);
       if (updates == 0) continue;
       state.errors[row * lanes + k] += static_cast<std::uint32_t>(updates);
       factors[k] = static_cast<double>(updates) * cost * y;
@@ -67,6 +72,14 @@ bool advance(const ProblemView& problem, const Sampler& sampler, int64_t multipl
     }
     if (any) problem.rows.axpy(row, factors.data(), state.U, stride);
   }
+}
+
+}  // namespace
+
+bool advance(const ProblemView& problem, Sampler& sampler, int64_t multiplicity, SgdState& state,
+             const Budget& budget) {
+  return problem.lanes == 1 ? run<1>(problem, sampler, multiplicity, state, budget)
+                            : run<0>(problem, sampler, multiplicity, state, budget);
 }
 
 }  // namespace pegasos

@@ -51,10 +51,13 @@ class Problem:
 class Sampler:
     """The order in which rows are visited."""
 
-    def __init__(self, mode: str, seed: int, n: int, block_rows: int, cursor: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], order: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')], blocks: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')]) -> None: ...
+    def __init__(self, mode: str, seed: int, n: int, chunk_bits: int, cursor: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], chunks: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')]) -> None: ...
 
     def next(self) -> int:
         """The next row of the order."""
+
+    def count_visits(self, n: int, counts: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')]) -> None:
+        """Write how often each row has been visited (permute, cycle)."""
 
 def burst_updates(presentations: int, g: float, theta: float, r: float, lam: float) -> int:
     """Updates made by a burst of presentations of one row."""

@@ -47,7 +47,8 @@ class Certificate:
         """primal / dual - 1: what ``tol`` is compared with; infinite while dual <= 0."""
         primal, dual = np.asarray(self.primal), np.asarray(self.dual)
         proven = dual > 0
-        ratio = np.where(proven, (primal - dual) / np.where(proven, dual, 1.0), np.inf)
+        with np.errstate(over="ignore", invalid="ignore"):
+            ratio = np.where(proven, (primal - dual) / np.where(proven, dual, 1.0), np.inf)
         return np.where((primal == 0) & (dual == 0), 0.0, ratio)[()]
 
     def lane(self, k: int) -> Certificate:

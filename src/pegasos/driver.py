@@ -159,17 +159,19 @@ class _Run:
         seen = self.state.seen
         if self.schedule.due(seen):
             return True
-        gaps = self.solver.estimate(self.problem, self.state)
+        with _overflow_is_checked():
+            gaps = self.solver.estimate(self.problem, self.state)
         if gaps is None:
             self.schedule.without_estimates()
             return self.schedule.due(seen)
         near = np.count_nonzero(gaps <= _WORTH_CERTIFYING * self.tol)
-        return 4 * near >= gaps.size and self.schedule.may_check(seen)
+        return bool(4 * near >= gaps.size) and self.schedule.may_check(seen)
 
     def record(self, ended: StopReason | None) -> bool:
         """Certify the present model and keep it; False if an interrupt left no time for that."""
         patience = Patience(self.interruption, ended == "interrupted")
-        weights = self.solver.weights(self.problem, self.state)
+        with _overflow_is_checked():
+            weights = self.solver.weights(self.problem, self.state)
         duals = self.solver.duals(self.problem, self.state)
         proof = certify(
             self.problem, weights, self.intercepts(weights), duals, give_up=patience.over
@@ -184,9 +186,7 @@ class _Run:
             self.duals[lo:hi, lanes] = duals(lo, hi)
         self.certificate = _with_lanes(self.certificate, lanes, certificate)
         self.records.append(
-            Record(
-                self.state.seen / self.whole.n, self.seconds(), self.state.seen, self.shown()
-            )
+            Record(self.state.seen / self.whole.n, self.seconds(), self.state.seen, self.shown())
         )
         self.schedule.certified(self.state.seen)
         self.freeze(certificate.relative_gap <= self.tol)
@@ -204,7 +204,8 @@ class _Run:
 
     def asked_to_stop(self) -> bool:
         record = self.records[-1]
-        return any([callback(record) is True for callback in self.callbacks])
+        answers = [callback(record) for callback in self.callbacks]  # each one is called
+        return any(answer is True for answer in answers)
 
     def intercepts(self, weights: Floats) -> Floats:
         return self.problem.bias * weights[-1, : self.problem.lanes]
@@ -235,6 +236,7 @@ class Schedule:
     """
 
     def __init__(self, n: int, every: float | None) -> None:
+        """Nothing certified yet."""
         self.n = n
         self.every = None if every is None else max(1, round(every * n))
         self.growth = 2.0
@@ -281,6 +283,7 @@ class Patience:
     """
 
     def __init__(self, interruption: Interruption, interrupted: bool) -> None:
+        """Start the clock if the run was interrupted already."""
         self.interruption = interruption
         self.deadline = time.perf_counter() + _CERTIFY_AFTER_INTERRUPT if interrupted else None
 
@@ -291,6 +294,11 @@ class Patience:
                 self.deadline = time.perf_counter() + _CERTIFY_AFTER_INTERRUPT
             return False
         return time.perf_counter() >= self.deadline
+
+
+def _overflow_is_checked() -> np.errstate:
+    """NumPy need not warn: a certificate that is not finite is refused by name."""
+    return np.errstate(over="ignore", invalid="ignore", divide="ignore")
 
 
 def _next_slice(rows: int, seconds: float) -> int:

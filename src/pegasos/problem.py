@@ -178,11 +178,14 @@ def _sum(mask: NDArray[np.bool_], weight: NDArray[np.float64] | None) -> NDArray
     """Sum of the weights over the rows of each lane's mask."""
     if weight is None:
         return np.count_nonzero(mask, axis=0).astype(np.float64)
-    return np.asarray(np.einsum("nk,nk->k", mask, weight, dtype=np.float64))
+    total: NDArray[np.float64] = np.einsum("nk,nk->k", mask, weight, dtype=np.float64)
+    return total
 
 
 def _sample_weight(sample_weight: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
     weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.ndim == 0:
+        weight = np.full(shape[0], float(weight))
     if weight.ndim == 1:
         weight = weight[:, None]
     if weight.ndim != 2 or weight.shape[0] != shape[0] or weight.shape[1] not in (1, shape[1]):
@@ -196,6 +199,8 @@ def _sample_weight(sample_weight: ArrayLike, shape: tuple[int, ...]) -> NDArray[
         raise ValueError(
             f"sample_weight must be finite and not negative, got {weight[row, lane]} at row {row}"
         )
+    if not weight.any():
+        raise ValueError("sample_weight is zero for every row: there is nothing to learn from")
     return np.broadcast_to(weight, shape)
 
 
@@ -208,7 +213,7 @@ def _per_lane(
     bad = ~(np.isfinite(array) & ((array >= 0) if zero else (array > 0)))
     if bad.any():
         wanted = "finite and not negative" if zero else "finite and positive"
-        raise ValueError(f"{name} must be {wanted}, got {value}")
+        raise ValueError(f"{name} must be {wanted}, got {value!r}")
     return np.ascontiguousarray(np.broadcast_to(array, (lanes,)))
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pegasos.certificate import Certificate, certify as certify_problem
+from pegasos.certificate import Certificate
+from pegasos.certificate import certify as certify_problem
 from pegasos.driver import Callback, Limits, StopReason, run
 from pegasos.history import History
 from pegasos.problem import Intercept, Problem, make_problem
@@ -89,11 +90,9 @@ def solve(
     Ctrl-C ends the run with the last certified model; a second Ctrl-C raises.
     """
     config = by_name(solver)
-    _check_loss(loss)
+    check_loss(loss)
     limits = _limits(max_time, max_epochs, max_steps)
-    config.check_limits(
-        {"max_time": max_time, "max_epochs": max_epochs, "max_steps": max_steps}
-    )
+    config.check_limits({"max_time": max_time, "max_epochs": max_epochs, "max_steps": max_steps})
     mode = resolve_intercept(intercept, config)
     labels, single = _labels(y)
     problem = make_problem(
@@ -108,7 +107,7 @@ def solve(
     outcome = run(
         problem,
         config,
-        tol=_checked_tol(tol),
+        tol=check_tol(tol),
         limits=limits,
         seed=_seed(seed),
         callbacks=callbacks,
@@ -167,21 +166,19 @@ def certify(
 
 def resolve_intercept(intercept: str, solver: Solver) -> Intercept:
     """The intercept mode to train; raises for one that ``solver`` cannot."""
-    if intercept == "auto":
-        return "regularized"
-    if intercept == "none" or intercept == "regularized" or intercept == "free":
-        if intercept not in solver.intercepts:
-            raise ValueError(
-                f"solver {solver.name!r} cannot train intercept={intercept!r}; it trains "
-                f"{' and '.join(sorted(solver.intercepts))}"
-            )
-        return intercept
-    raise ValueError(
-        f"intercept must be auto, none, regularized or free, got {intercept!r}"
-    )
+    mode = "regularized" if intercept == "auto" else intercept
+    if mode not in get_args(Intercept):
+        raise ValueError(f"intercept must be auto, none, regularized or free, got {intercept!r}")
+    if mode not in solver.intercepts:
+        raise ValueError(
+            f"solver {solver.name!r} cannot train intercept={intercept!r}; it trains "
+            f"{' and '.join(sorted(solver.intercepts))}"
+        )
+    return cast(Intercept, mode)
 
 
-def _check_loss(loss: str) -> None:
+def check_loss(loss: str) -> None:
+    """Raise ValueError for a loss that no solver trains."""
     if loss != "hinge":
         raise ValueError(f"loss must be 'hinge', got {loss!r}; no solver here trains another yet")
 
@@ -212,9 +209,7 @@ def _labels(y: ArrayLike) -> tuple[NDArray[np.int8], bool]:
     return (2 * inverse.reshape(-1, 1) - 1).astype(np.int8), True
 
 
-def _limits(
-    max_time: float | None, max_epochs: float | None, max_steps: int | None
-) -> Limits:
+def _limits(max_time: float | None, max_epochs: float | None, max_steps: int | None) -> Limits:
     _positive("max_time", max_time)
     _positive("max_epochs", max_epochs)
     _positive("max_steps", max_steps)
@@ -229,7 +224,8 @@ def _positive(name: str, value: float | None) -> float | None:
     return value
 
 
-def _checked_tol(tol: float) -> float:
+def check_tol(tol: float) -> float:
+    """``tol`` as a float; raises ValueError unless it is finite and not negative."""
     if not (np.isfinite(tol) and tol >= 0):
         raise ValueError(f"tol must be finite and not negative, got {tol}")
     return float(tol)

@@ -1,6 +1,7 @@
 // The K binary problems (lanes) that share one set of rows, as the kernels see them.
 //
-// Lane k minimises   s_k/2 |w|^2 + sum_i c_ik max(0, 1 - y_ik w.x_i)   over the rows with y_ik != 0.
+// Lane k minimises   s_k/2 |w|^2 + sum_i c_ik max(0, 1 - y_ik w.x_i)   over the rows with y_ik !=
+// 0.
 #pragma once
 
 #include <cstdint>
@@ -28,9 +29,8 @@ struct ProblemView {
   // c_ik, the cost of the row's loss and the upper bound of its dual.
   double cost(std::int64_t row, std::int64_t lane, int label) const {
     const double factor = label > 0 ? positive[lane] : negative[lane];
-    return weight == nullptr
-               ? factor
-               : factor * weight[row * weight_row_stride + lane * weight_lane_stride];
+    return weight == nullptr ? factor
+                             : factor * weight[row * weight_row_stride + lane * weight_lane_stride];
   }
 };
 

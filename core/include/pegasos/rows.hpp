@@ -49,9 +49,9 @@ struct RowKernels {
 enum class InstructionSet : std::uint8_t { baseline, x86_64_v2, x86_64_v3, x86_64_v4 };
 
 const char* name(InstructionSet set);
-bool available(InstructionSet set);                 // compiled in, and this processor runs it
-InstructionSet instruction_set();                   // the one in use: the best unless told otherwise
-void use_instruction_set(InstructionSet set);       // throws std::invalid_argument if unavailable
+bool available(InstructionSet set);            // compiled in, and this processor runs it
+InstructionSet instruction_set();              // the one in use: the best unless told otherwise
+void use_instruction_set(InstructionSet set);  // throws std::invalid_argument if unavailable
 const RowKernels& row_kernels(const RowsView& view);
 
 class Rows {

@@ -26,83 +26,90 @@ constexpr std::int64_t random_below(std::uint64_t seed, std::uint64_t t, std::in
 
 enum class Sampling : std::uint8_t { iid, permute, cycle };
 
-// Where a run stands; eight integers, kept in the caller's arrays.
+// Where a run stands; four integers, kept in the caller's arrays.
 struct Cursor {
-  std::int64_t seen;   // rows visited since the start
-  std::int64_t steps;  // steps taken since the start
-  std::int64_t slot;   // permute: blocks entered in this epoch
-  std::int64_t lo;     // permute: the current block is rows lo .. hi-1
-  std::int64_t hi;
-  std::int64_t at;     // permute: rows visited in the current block
-  std::int64_t drawn;  // permute: rows of the current block whose place is settled
-  std::int64_t draws;  // permute: random numbers used
+  std::int64_t seen;     // rows visited since the start
+  std::int64_t steps;    // steps taken since the start
+  std::int64_t settled;  // permute: chunks of this epoch whose place is settled
+  std::int64_t draws;    // permute: random numbers used to settle them
 };
 
-// permute: an epoch visits the blocks of `block_rows` consecutive rows in random order, and the
-// rows of a block in random order; both shuffles are Fisher-Yates, drawn only as far as needed,
-// so entering an epoch costs nothing at any n. block_rows >= n is a plain permutation.
+// permute: rows are dealt in chunks of 2^chunk_bits consecutive ones, visited in a fresh random
+// order every epoch; chunk_bits = 0 is a plain permutation of the rows. The rows that fill no chunk
+// come last. The shuffle is drawn only as far as needed: entering an epoch costs nothing at any n.
 class Sampler {
  public:
-  Sampler(Sampling mode, std::uint64_t seed, std::int64_t n, std::int64_t block_rows,
-          Cursor* cursor, std::uint32_t* order, std::uint32_t* blocks)
+  Sampler(Sampling mode, std::uint64_t seed, std::int64_t n, int chunk_bits, Cursor* cursor,
+          std::uint32_t* chunks)
       : mode_(mode),
         seed_(seed),
         n_(n),
-        block_rows_(block_rows),
-        block_count_((n + block_rows - 1) / block_rows),
+        bits_(chunk_bits),
+        mask_((std::int64_t{1} << chunk_bits) - 1),
+        whole_(n >> chunk_bits),
+        ahead_(chunk_bits < 2 ? 4 : mask_ + 1),
         cursor_(cursor),
-        order_(order),
-        blocks_(blocks) {}
+        chunks_(chunks),
+        place_(cursor->seen % n) {}
 
   Cursor& cursor() const { return *cursor_; }
+  // Whether every row has been visited equally often (iid: on average).
+  bool at_epoch_start() const { return place_ == 0; }
 
   // The next row of the order.
-  std::int64_t next() const {
-    Cursor& c = *cursor_;
-    const std::int64_t t = c.seen++;
+  std::int64_t next() {
+    const std::int64_t t = cursor_->seen++;
+    const std::int64_t place = place_++;
+    if (place_ == n_) place_ = 0;
     if (mode_ == Sampling::iid) return random_below(seed_, static_cast<std::uint64_t>(t), n_);
-    if (mode_ == Sampling::cycle) return t % n_;
-    if (c.at == c.hi - c.lo) enter_block();
-    settle(c.at + 1 + kAhead);
-    return order_[c.lo + c.at++];
+    if (mode_ == Sampling::cycle) return place;
+    if (place == 0) cursor_->settled = 0;
+    const std::int64_t slot = place >> bits_;
+    return slot < whole_ ? row_of(slot, place) : place;
   }
 
-  // The row that comes kAhead - 1 visits after the next one, to be prefetched; -1 if not known.
-  std::int64_t ahead() const {
-    const Cursor& c = *cursor_;
-    const std::int64_t t = c.seen + kAhead - 1;
-    if (mode_ == Sampling::iid) return random_below(seed_, static_cast<std::uint64_t>(t), n_);
-    if (mode_ == Sampling::cycle) return t < n_ ? t : -1;
-    const std::int64_t place = c.at + kAhead - 1;
-    return place < c.drawn ? static_cast<std::int64_t>(order_[c.lo + place]) : -1;
+  // A row that will be visited soon, to be prefetched; -1 if there is none to tell.
+  std::int64_t ahead() {
+    if (mode_ == Sampling::iid) {
+      return random_below(seed_, static_cast<std::uint64_t>(cursor_->seen + ahead_), n_);
+    }
+    const std::int64_t place = place_ + ahead_;
+    if (mode_ == Sampling::cycle) return place < n_ ? place : -1;
+    const std::int64_t slot = place >> bits_;
+    // At an epoch's start its shuffle has not begun.
+    return place_ > 0 && slot < whole_ ? row_of(slot, place) : -1;
   }
+
+  // permute and cycle: how often each row has been visited.
+  void count_visits(std::uint32_t* counts) const;
 
  private:
-  // Rows of memory latency hidden: four is where prefetching stops paying on rows of 300 bytes.
-  static constexpr std::int64_t kAhead = 4;
-
-  void enter_block() const;
-  void settle(std::int64_t wanted) const {
+  std::int64_t row_of(std::int64_t slot, std::int64_t place) {
+    settle(slot);
+    return (static_cast<std::int64_t>(chunks_[slot]) << bits_) + (place & mask_);
+  }
+  void settle(std::int64_t slot) {
     Cursor& c = *cursor_;
-    const std::int64_t size = c.hi - c.lo;
-    if (wanted > size) wanted = size;
-    for (; c.drawn < wanted; ++c.drawn) {
-      const std::int64_t j = c.drawn + random_below(seed_, static_cast<std::uint64_t>(c.draws++),
-                                                    size - c.drawn);
-      const std::uint32_t row = order_[c.lo + j];
-      order_[c.lo + j] = order_[c.lo + c.drawn];
-      order_[c.lo + c.drawn] = row;
+    for (; c.settled <= slot; ++c.settled) {
+      const std::int64_t j = c.settled + random_below(seed_, static_cast<std::uint64_t>(c.draws++),
+                                                      whole_ - c.settled);
+      const std::uint32_t chosen = chunks_[j];
+      chunks_[j] = chunks_[c.settled];
+      chunks_[c.settled] = chosen;
     }
   }
 
   Sampling mode_;
   std::uint64_t seed_;
   std::int64_t n_;
-  std::int64_t block_rows_;
-  std::int64_t block_count_;
+  int bits_;
+  std::int64_t mask_;
+  std::int64_t whole_;  // number of whole chunks
+  // Visits between a prefetch and its use; four rows of 300 bytes hide the memory's latency.
+  std::int64_t ahead_;
   Cursor* cursor_;
-  std::uint32_t* order_;   // n rows; a block's rows stay in its place
-  std::uint32_t* blocks_;  // the blocks' order
+  std::uint32_t* chunks_;  // the order of the whole chunks
+  std::int64_t place_;     // visits in this epoch
 };
 
 }  // namespace pegasos

@@ -11,13 +11,13 @@
 namespace pegasos {
 
 struct ScaledVectors {
-  std::int64_t rows;    // of v: features and the constant one
+  std::int64_t rows;  // of v: features and the constant one
   std::int64_t lanes;
   std::int64_t stride;
-  double* v;            // rows x stride
+  double* v;  // rows x stride
   double* a;
   double* nu;
-  double* nu_peak;      // largest nu since it was last recomputed
+  double* nu_peak;        // largest nu since it was last recomputed
   std::int64_t* updates;  // since all nu were last recomputed
   std::int64_t refresh_every;
   // For the average: sum over steps of w = a_total v - late, where `late` collects a_total times

@@ -58,6 +58,7 @@ class Solver(ABC):
 
     name: ClassVar[str]
     intercepts: ClassVar[frozenset[str]] = frozenset({"none", "regularized"})
+    exact: ClassVar[bool] = False  # converges linearly, so that tight tolerances are cheap
     warm_starts: ClassVar[bool] = False
 
     def check_limits(self, limits: Mapping[str, Any]) -> None:  # noqa: B027 - most accept any

@@ -28,6 +28,7 @@ class DualCoordinate(Solver):
     """Dual coordinate ascent with exact, box-clipped steps."""
 
     name: ClassVar[str] = "dual"
+    exact: ClassVar[bool] = True
     warm_starts: ClassVar[bool] = True
 
     def start(self, problem: Problem, seed: int, duals: Floats | None = None) -> State:

@@ -13,34 +13,36 @@ from pegasos.solvers.base import State
 
 Sampling = Literal["iid", "permute", "cycle"]
 
-_CURSOR = ("seen", "steps", "slot", "lo", "hi", "at", "drawn", "draws")
+_CURSOR_SIZE = 4
 
-# A full permutation of rows that come from memory costs 1.5 times one that stays within blocks of
-# about the size of a core's cache. On text the blocks need no more epochs; on data of few features
-# they do, so those get the full permutation.
-_BLOCK_BYTES = 1 << 20
-_BLOCKS_FROM_BYTES = 1 << 24
-_BLOCKS_FROM_FEATURES = 10_000
+# Rows that come from memory one at a time cost three times those that stream by in chunks of a few
+# pages. On text in no particular order, chunks of consecutive rows need no more epochs than single
+# rows; on data of few features they need many more, so those get a plain permutation. Rows sorted
+# by class slow the stochastic solvers when a chunk is much of the data: hence many chunks.
+_CHUNK_BYTES = 48_000
+_LARGEST_CHUNK = 64
+_FEWEST_CHUNKS = 2048
+_CHUNKS_FROM_BYTES = 1 << 24  # smaller data live in the cache, where any order is as fast
+_CHUNKS_FROM_FEATURES = 10_000
 
 
-def block_rows(problem: Problem) -> int:
-    """Rows in a block of the permuted order: a function of the data's shape alone."""
+def chunk_bits(problem: Problem) -> int:
+    """A chunk of the permuted order has 2^bits rows: a function of the data's shape alone."""
     rows = problem.rows
-    small = rows.n * rows.row_bytes < _BLOCKS_FROM_BYTES
-    if small or not rows.is_sparse or rows.d < _BLOCKS_FROM_FEATURES:
-        return rows.n
-    return max(64, int(_BLOCK_BYTES / rows.row_bytes))
+    small = rows.n * rows.row_bytes < _CHUNKS_FROM_BYTES
+    if small or not rows.is_sparse or rows.d < _CHUNKS_FROM_FEATURES:
+        return 0
+    size = min(_LARGEST_CHUNK, rows.n // _FEWEST_CHUNKS, int(_CHUNK_BYTES / rows.row_bytes))
+    return max(1, size).bit_length() - 1
 
 
 def start(problem: Problem, sampling: Sampling, seed: int) -> dict[str, NDArray[Any]]:
     """The arrays of an order that has not begun."""
-    permute = sampling == "permute"
-    n, size = problem.n, block_rows(problem)
+    chunks = problem.n >> chunk_bits(problem) if sampling == "permute" else 0
     return {
         "seed": np.array([seed], dtype=np.uint64),
-        "cursor": np.zeros(len(_CURSOR), dtype=np.int64),
-        "order": np.arange(n if permute else 0, dtype=np.uint32),
-        "blocks": np.arange(-(-n // size) if permute else 0, dtype=np.uint32),
+        "cursor": np.zeros(_CURSOR_SIZE, dtype=np.int64),
+        "chunks": np.arange(chunks, dtype=np.uint32),
     }
 
 
@@ -50,26 +52,14 @@ def sampler(problem: Problem, sampling: Sampling, state: State) -> _core.Sampler
         sampling,
         int(state["seed"][0]),
         problem.n,
-        block_rows(problem),
+        chunk_bits(problem),
         state["cursor"],
-        state["order"],
-        state["blocks"],
+        state["chunks"],
     )
 
 
-def visits(problem: Problem, sampling: Sampling, state: State) -> NDArray[np.int64]:
+def visits(problem: Problem, sampling: Sampling, state: State) -> NDArray[np.uint32]:
     """How often each row has been visited in a permuted or cyclic order."""
-    n = problem.n
-    full, rest = divmod(state.seen, n)
-    counts = np.full(n, full, dtype=np.int64)
-    if rest == 0:
-        return counts
-    if sampling == "cycle":
-        counts[:rest] += 1
-        return counts
-    cursor = dict(zip(_CURSOR, state["cursor"].tolist(), strict=True))
-    size = block_rows(problem)
-    for block in state["blocks"][: cursor["slot"] - 1].tolist():
-        counts[block * size : (block + 1) * size] += 1
-    counts[state["order"][cursor["lo"] : cursor["lo"] + cursor["at"]]] += 1
+    counts = np.empty(problem.n, dtype=np.uint32)
+    sampler(problem, sampling, state).count_visits(problem.n, counts)
     return counts

@@ -42,7 +42,7 @@ class _MarginPerceptron(Solver):
     def start(self, problem: Problem, seed: int, duals: Floats | None = None) -> State:  # noqa: ARG002
         """Start from u = 0, t = 0."""
         K = problem.lanes
-        arrays = {
+        arrays: dict[str, Any] = {
             "U": np.zeros(problem.weights_shape),
             "t": np.zeros(K, dtype=np.int64),
             "errors": np.zeros((problem.n, K), dtype=np.uint32),

@@ -22,24 +22,24 @@ struct PegasosOptions {
 
 // Where a batch stands: its rows are first collected at a fixed w, then applied.
 struct BatchCursor {
-  std::int64_t applying;   // 0: collecting rows, 1: applying violators
+  std::int64_t applying;  // 0: collecting rows, 1: applying violators
   std::int64_t collected;
   std::int64_t applied;
 };
 
 struct PegasosState {
   ScaledVectors w;
-  std::int64_t* t;               // lanes: the next step's number, from 1
-  std::uint32_t* errors;         // n x lanes: times the row was a violator
-  std::uint32_t* draws;          // n: times the row was drawn; null unless sampling is iid
-  std::uint32_t* batch;          // batch_size rows
-  std::uint8_t* violators;       // batch_size x lanes
+  std::int64_t* t;          // lanes: the next step's number, from 1
+  std::uint32_t* errors;    // n x lanes: times the row was a violator
+  std::uint32_t* draws;     // n: times the row was drawn; null unless sampling is iid
+  std::uint32_t* batch;     // batch_size rows
+  std::uint8_t* violators;  // batch_size x lanes
   BatchCursor* cursor;
   const double* radius_squared;  // lanes
 };
 
 // True once a stop of the budget is reached, false if only its work ran out.
-bool advance(const ProblemView& problem, const Sampler& sampler, const PegasosOptions& options,
+bool advance(const ProblemView& problem, Sampler& sampler, const PegasosOptions& options,
              PegasosState& state, const Budget& budget);
 
 }  // namespace pegasos

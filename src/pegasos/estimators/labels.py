@@ -1,0 +1,60 @@
+"""From classes to lanes: labels and class weights of the binary problems."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+def one_vs_rest(
+    codes: NDArray[np.intp], weights: NDArray[np.float64]
+) -> tuple[NDArray[np.int8], NDArray[np.float64], NDArray[np.float64]]:
+    """Labels (n, K), and the weights of each lane's positive and negative class.
+
+    Two classes are one lane with the second class positive. More are one lane per class; a lane
+    weighs its own class, the rest get 1, as in scikit-learn.
+    """
+    count = weights.size
+    if count < 2:
+        raise ValueError("y holds one class; a classifier needs examples of at least two classes")
+    if count == 2:
+        labels = (2 * codes.reshape(-1, 1) - 1).astype(np.int8)
+        return labels, weights[1:], weights[:1]
+    labels = np.full((codes.size, count), -1, dtype=np.int8)
+    labels[np.arange(codes.size), codes] = 1
+    return labels, weights, np.ones(count)
+
+
+def class_weights(
+    class_weight: Any,
+    classes: NDArray[Any],
+    codes: NDArray[np.intp],
+    sample_weight: ArrayLike | None,
+) -> NDArray[np.float64]:
+    """The weight of each class.
+
+    ``"balanced"`` is n / (classes x rows of the class), rows counted by their sample weights, so
+    that a weight of 2 is the row twice here too.
+    """
+    if class_weight is None:
+        return np.ones(classes.size)
+    if isinstance(class_weight, str):
+        if class_weight != "balanced":
+            raise ValueError(
+                f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}"
+            )
+        rows = np.ones(codes.size) if sample_weight is None else np.asarray(sample_weight, float)
+        totals = np.bincount(codes, weights=rows, minlength=classes.size)
+        balanced = np.zeros(classes.size)
+        np.divide(totals.sum(), classes.size * totals, out=balanced, where=totals > 0)
+        return balanced
+    known = {label: code for code, label in enumerate(classes.tolist())}
+    weights = np.ones(classes.size)
+    for label, weight in dict(class_weight).items():
+        key = label.item() if isinstance(label, np.generic) else label
+        if key not in known:
+            raise ValueError(f"class_weight names class {label!r}, which is not in y")
+        weights[known[key]] = weight
+    return weights

@@ -1,0 +1,1 @@
+"""Tools for tests: plain transcriptions of the algorithms, reference optima, toy problems."""

@@ -1,0 +1,178 @@
+"""Bad input gets an error that says what, where and what to do; extremes never give NaN."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import pegasos
+from pegasos.testing.toys import toy
+
+DATA = toy(30, 5, seed=3)
+X, Y = DATA.X, DATA.Y[:, 0]
+CSR = DATA.csr()
+
+
+def changed(array, place, value):
+    array = array.astype(type(value), copy=True) if isinstance(value, float) else array.copy()
+    array[place] = value
+    return array
+
+
+def csr_with(**arrays):
+    parts = {name: getattr(CSR, name).copy() for name in ("data", "indices", "indptr")} | arrays
+    out = CSR.copy()
+    out.data, out.indices, out.indptr = parts["data"], parts["indices"], parts["indptr"]
+    return out
+
+
+def swapped():
+    indices = CSR.indices.copy()
+    lo = CSR.indptr[8]
+    indices[lo : lo + 2] = indices[lo : lo + 2][::-1]
+    return csr_with(indices=indices)
+
+
+BAD_X = [
+    (changed(X, (4, 2), np.nan), ValueError, "NaN or infinity .* row 4, column 2"),
+    (changed(X, (29, 0), -np.inf), ValueError, "row 29, column 0"),
+    (changed(X, (4, 2), np.nan).astype(np.float32), ValueError, "row 4, column 2"),
+    (csr_with(data=changed(CSR.data, 0, np.inf)), ValueError, "NaN or infinity .* row 0"),
+    (changed(X, (3, 1), 1e200), ValueError, "row 3 overflows.*column 1.*scale"),
+    (swapped(), ValueError, "unsorted.*row 8.*sum_duplicates"),
+    (csr_with(indices=changed(CSR.indices, 0, 99)), ValueError, "column index 99 in row 0"),
+    (csr_with(indices=changed(CSR.indices, 0, -1)), ValueError, "column index -1 in row 0"),
+    (csr_with(indptr=changed(CSR.indptr, 5, 10_000)), ValueError, "indptr of row 4"),
+    (X[:, 0], ValueError, "two-dimensional"),
+    (X[:0], ValueError, "no rows"),
+    (X[:, :0], ValueError, "no columns"),
+    (X.astype(complex), TypeError, "real numbers.*complex"),
+    (X.astype(str), TypeError, "real numbers"),
+    (X[:-1], ValueError, "X has 29 rows, y has 30"),
+]
+
+
+@pytest.mark.parametrize(("bad", "error", "message"), BAD_X, ids=[m for *_, m in BAD_X])
+def test_bad_X_is_named_with_its_place(bad, error, message):
+    with pytest.raises(error, match=message):
+        pegasos.solve(bad, Y, C=1.0)
+
+
+BAD_OPTIONS = [
+    ({"C": 1.0, "lam": 0.1}, "exactly one of lam and C"),
+    ({}, "exactly one of lam and C"),
+    ({"lam": 0.0}, "lam must be finite and positive"),
+    ({"lam": -1.0}, "lam must be"),
+    ({"C": np.nan}, "C must be"),
+    ({"C": [1.0, 2.0]}, "C must be one number or 1"),
+    ({"C": 1.0, "sample_weight": np.ones(29)}, "sample_weight must have one entry per row"),
+    ({"C": 1.0, "sample_weight": -np.ones(30)}, "sample_weight .*-1.0 at row 0"),
+    ({"C": 1.0, "sample_weight": np.zeros(30)}, "sample_weight is zero"),
+    ({"C": 1.0, "sample_weight": (Y > 0).astype(float)}, "two classes"),
+    ({"C": 1.0, "tol": -1}, "tol must be"),
+    ({"C": 1.0, "tol": np.nan}, "tol must be"),
+    ({"C": 1.0, "max_time": 0}, "max_time must be positive"),
+    ({"C": 1.0, "max_epochs": -3}, "max_epochs must be positive"),
+    ({"C": 1.0, "max_steps": 0}, "max_steps must be positive"),
+    ({"C": 1.0, "seed": -1}, "seed must be"),
+    ({"C": 1.0, "checkpoint_every": 0}, "checkpoint_every must be positive"),
+    ({"C": 1.0, "solver": "magic"}, "solver must be one of dual, pegasos, sgdm, sgdr, sgds"),
+    ({"C": 1.0, "loss": "squared_hinge"}, "loss must be 'hinge'"),
+    ({"C": 1.0, "intercept": "sometimes"}, "intercept must be auto, none, regularized or free"),
+    ({"C": 1.0, "intercept": "free"}, "cannot train intercept='free'.*none and regularized"),
+    ({"C": 1.0, "intercept_scaling": 0.0}, "intercept_scaling must be finite and positive"),
+    ({"C": 1.0, "solver": "sgdr"}, "set max_steps"),
+    ({"C": 1.0, "solver": pegasos.Pegasos(count="on_loss")}, "gap cannot close: set max_steps"),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), BAD_OPTIONS, ids=[m for _, m in BAD_OPTIONS])
+def test_bad_options_are_named(options, message):
+    with pytest.raises(ValueError, match=message):
+        pegasos.solve(X, Y, **options)
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (np.ones(30), "two classes, got 1"),
+        (np.arange(30) % 3, "two classes, got 3"),
+        (changed(Y.astype(float), 3, np.nan), "y contains NaN .* row 3"),
+        (np.full((30, 2), 2), "at row 0, column 0"),
+        (np.stack([Y, np.ones(30)], axis=1), "none of class -1 in lane 1"),
+        (Y.reshape(3, 10, 1), "y must be"),
+    ],
+)
+def test_bad_y_is_named(y, message):
+    with pytest.raises(ValueError, match=message):
+        pegasos.solve(X, y, C=1.0)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: pegasos.Pegasos(batch_size=0),
+        lambda: pegasos.Pegasos(batch_size="some"),
+        lambda: pegasos.Pegasos(batch_size=2.5),
+        lambda: pegasos.Pegasos(batch_size="all", sampling="permute"),
+        lambda: pegasos.Pegasos(sampling="never"),
+        lambda: pegasos.Pegasos(init="ones"),
+        lambda: pegasos.Pegasos(count="sheep"),
+        lambda: pegasos.SGDM(multiplicity=0),
+    ],
+)
+def test_bad_solver_options_are_refused(make):
+    with pytest.raises(ValueError, match=r"batch_size|sampling|init|count|multiplicity"):
+        make()
+
+
+@pytest.mark.parametrize("call", [pegasos.Pegasos, pegasos.SGDM, pegasos.DualCoordinate])
+def test_unknown_solver_options_raise(call):
+    with pytest.raises(TypeError):
+        call(learning_rate=0.1)
+
+
+SCALES = [5e-324, 1e-310, 1e-160, 1e-30, 1.0, 1e30, 1e100, 1e150]
+
+
+@pytest.mark.parametrize("solver", ["dual", "sgds", "sgdm", "pegasos"])
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("lam", [1e-12, 1e-3, 1e6])
+@pytest.mark.parametrize("intercept", ["none", "regularized"])
+def test_extremes_give_a_finite_model_or_a_named_error(solver, scale, lam, intercept):
+    rng = np.random.default_rng(0)
+    base = np.round(rng.uniform(-1, 1, (12, 3)), 2)
+    base[3] = 0  # a row without features
+    base[5] = base[4]  # a duplicate, with the other label
+    base[:, 2] = 1  # a constant column
+    y = np.array([1, -1] * 6)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        try:
+            result = pegasos.solve(
+                base * scale, y, lam=lam, solver=solver, intercept=intercept, max_epochs=40, seed=0
+            )
+        except ValueError as error:
+            assert "scale the features" in str(error)  # noqa: PT017
+            return
+    assert np.isfinite(result.w).all()
+    assert np.isfinite(result.b)
+    proof = result.certificate
+    assert np.isfinite(proof.primal)
+    assert np.isfinite(proof.dual)
+    assert proof.dual >= 0
+    assert proof.gap >= -proof.rounding
+
+
+@pytest.mark.parametrize("solver", ["dual", "sgds", "pegasos"])
+def test_one_example_per_class_and_rows_without_features(solver):
+    result = pegasos.solve(
+        sparse.csr_array(np.array([[1.0, 0.0], [0.0, 2.0], [0.0, 0.0]])), [1, 0, 1], C=10.0,
+        solver=solver, intercept="none", max_epochs=3000, tol=1e-2, seed=0,
+    )  # fmt: skip
+    # The empty row costs 1 whatever w is: its dual is at its bound. The others give
+    # w = (1, -1/2), so 3 P = 1/10 |w|^2 / 2 + 1.
+    assert result.certificate.primal == pytest.approx((0.0625 + 1) / 3, rel=2e-2)
+    if solver == "dual":
+        assert result.duals[2] == 1
