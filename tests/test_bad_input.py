@@ -81,7 +81,8 @@ BAD_OPTIONS = [
     ({"C": 1.0, "loss": "squared_hinge"}, "loss must be 'hinge'"),
     ({"C": 1.0, "intercept": "sometimes"}, "intercept must be auto, none, regularized or free"),
     ({"C": 1.0, "intercept": "free"}, "cannot train intercept='free'.*none and regularized"),
-    ({"C": 1.0, "intercept_scaling": 0.0}, "intercept_scaling must be finite and positive"),
+    ({"C": 1.0, "intercept_scaling": 0.0}, "intercept_scaling must be in"),
+    ({"C": 1.0, "intercept_scaling": 1e200}, "intercept_scaling must be in"),
     ({"C": 1.0, "solver": "sgdr"}, "set max_steps"),
     ({"C": 1.0, "solver": pegasos.Pegasos(count="on_loss")}, "gap cannot close: set max_steps"),
 ]

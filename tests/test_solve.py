@@ -189,6 +189,14 @@ def test_callbacks_see_every_record_and_can_stop():
     assert result.certificate == seen[-1].certificate
 
 
+def test_callbacks_see_the_last_record_too():
+    data = toy(40, 5)
+    seen = []
+    result = pegasos.solve(data.X, data.Y[:, 0], C=1.0, seed=0, callbacks=[seen.append])
+    assert result.stop_reason == "converged"
+    assert seen == list(result.history.records)
+
+
 def test_history_is_a_table():
     data = toy(40, 5)
     history = pegasos.solve(data.X, data.Y[:, 0], C=1.0, seed=0, checkpoint_every=1).history

@@ -47,6 +47,7 @@ Finding blame(const RowsView& view, int64_t row) {
   const auto [begin, size] = dense  ? std::pair{row * view.row_stride, view.d}
                              : wide ? extent<std::int64_t>(view, row)
                                     : extent<std::int32_t>(view, row);
+  if (size == 0) return {Defect::norm_overflow, row, view.d};  // the constant feature's doing
   const V* values = static_cast<const V*>(view.values) + begin;
   int64_t worst = 0;
   for (int64_t j = 1; j < size; ++j) {

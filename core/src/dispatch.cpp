@@ -56,15 +56,9 @@ const char* name(InstructionSet set) {
 bool available(InstructionSet set) {
 #if PEGASOS_X86_LEVELS
   __builtin_cpu_init();
-  const bool v2 = __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt");
-  const bool v3 = v2 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                  __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
-  const bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                  __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
-                  __builtin_cpu_supports("avx512vl");
-  if (set == InstructionSet::x86_64_v2) return v2;
-  if (set == InstructionSet::x86_64_v3) return v3;
-  if (set == InstructionSet::x86_64_v4) return v4;
+  if (set == InstructionSet::x86_64_v2) return __builtin_cpu_supports("x86-64-v2") != 0;
+  if (set == InstructionSet::x86_64_v3) return __builtin_cpu_supports("x86-64-v3") != 0;
+  if (set == InstructionSet::x86_64_v4) return __builtin_cpu_supports("x86-64-v4") != 0;
 #endif
   return set == InstructionSet::baseline;
 }

@@ -182,6 +182,13 @@ TEST(norms_beyond_float64_are_found_at_the_largest_value) {
   }
 }
 
+TEST(a_constant_feature_beyond_float64_is_found_in_an_empty_row) {
+  const ToyRows data({Storage::csr, Value::f64, Index::i32}, kColumns, {{}, {}}, 1e200);
+  std::vector<double> norms(2);
+  check_finding(check_rows(Rows(data.view), 1, 2, norms.data()), Defect::norm_overflow, 1,
+                kColumns);
+}
+
 TEST(the_largest_float32_is_fine) {
   for (const Layout& layout : layouts_of(Value::f32)) {
     Entries entries = kGood;

@@ -134,7 +134,7 @@ TEST(the_triplet_follows_w_through_scaling_adding_and_projecting) {
   random_operations(false, true);
 }
 
-TEST(the_average_is_the_naive_running_sum) { random_operations(true, false); }
+TEST(the_average_is_the_naive_running_sum) { random_operations(true, true); }
 
 TEST(scaling_says_when_v_changed) {
   Arrays arrays;

@@ -128,11 +128,12 @@ class _Run:
                 return ended  # certified as it stands
             if not self.record(ended):
                 return "interrupted"
+            asked = self.asked_to_stop()
             if self.live.size == 0:
                 return "converged"
             if ended is not None:
                 return ended
-            if self.asked_to_stop():
+            if asked:
                 return "callback"
 
     def advance(self, stop_seen: int, stop_steps: int) -> StopReason | None:

@@ -106,7 +106,7 @@ def make_problem(
         raise ValueError(f"intercept must be none, regularized or free, got {intercept!r}")
     bias = 0.0
     if intercept == "regularized":
-        bias = _positive_number("intercept_scaling", intercept_scaling)
+        bias = _scaling(intercept_scaling)
     rows = as_rows(X, bias=bias)
     if y.shape[0] != rows.n:
         raise ValueError(f"X and y disagree: X has {rows.n} rows, y has {y.shape[0]}")
@@ -177,9 +177,8 @@ def _problem(
 def _sum(mask: NDArray[np.bool_], weight: NDArray[np.float64] | None) -> NDArray[np.float64]:
     """Sum of the weights over the rows of each lane's mask."""
     if weight is None:
-        return np.count_nonzero(mask, axis=0).astype(np.float64)
-    total: NDArray[np.float64] = np.einsum("nk,nk->k", mask, weight, dtype=np.float64)
-    return total
+        return np.asarray(np.count_nonzero(mask, axis=0), dtype=np.float64)
+    return np.asarray(np.einsum("nk,nk->k", mask, weight, dtype=np.float64))
 
 
 def _sample_weight(sample_weight: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
@@ -217,7 +216,7 @@ def _per_lane(
     return np.ascontiguousarray(np.broadcast_to(array, (lanes,)))
 
 
-def _positive_number(name: str, value: float) -> float:
-    if not (np.isfinite(value) and value > 0):
-        raise ValueError(f"{name} must be finite and positive, got {value}")
+def _scaling(value: float) -> float:
+    if not 1e-150 <= value <= 1e150:  # its square must be a float64, too
+        raise ValueError(f"intercept_scaling must be in 1e-150 .. 1e150, got {value}")
     return float(value)

@@ -27,12 +27,6 @@ struct ScaledVectors {
 
   // w_k <- factor w_k. True if v_k changed, so that products with v_k are stale.
   bool scale(std::int64_t k, double factor) {
-    if (factor == 0.0) {
-      for (std::int64_t j = 0; j < rows; ++j) v[j * stride + k] = 0.0;
-      a[k] = 1.0;
-      nu[k] = nu_peak[k] = 0.0;
-      return true;
-    }
     a[k] *= factor;
     nu[k] *= factor * factor;
     nu_peak[k] *= factor * factor;
@@ -73,7 +67,7 @@ struct ScaledVectors {
     for (std::int64_t j = 0; j < rows; ++j) {
       double& value = v[j * stride + k];
       if (late != nullptr) late[j * stride + k] -= a_total[k] * value;
-      value *= a[k];
+      value = a[k] == 0.0 ? 0.0 : value * a[k];  // zero wipes out an infinity too
     }
     if (a_total != nullptr) a_total[k] = 0.0;
     a[k] = 1.0;
