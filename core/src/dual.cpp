@@ -11,20 +11,22 @@ namespace {
 
 // Lanes = 1 is one problem, with no loop over lanes left; 0 is any number of them.
 template <int64_t Lanes>
-bool run(const ProblemView& problem, Sampler& sampler, DualState& state, const Budget& budget) {
+bool run(const ProblemView& problem, const Sampler& sampler, DualState& state,
+         const Budget& budget) {
   const int64_t lanes = Lanes != 0 ? Lanes : problem.lanes;
   const int64_t stride = Lanes != 0 ? Lanes : problem.stride();
   std::vector<double> products(static_cast<std::size_t>(stride));
   std::vector<double> factors(static_cast<std::size_t>(stride));
-  Cursor& cursor = sampler.cursor();
+  Sampler order = sampler.at_cursor();
+  Cursor& cursor = order.cursor();
   for (int64_t work = budget.work;; --work) {
     if (cursor.seen >= budget.stop_seen || cursor.steps >= budget.stop_steps) return true;
     if (work <= 0) return false;
-    if (sampler.at_epoch_start()) std::fill(state.loss, state.loss + lanes, 0.0);
+    if (order.at_epoch_start()) std::fill(state.loss, state.loss + lanes, 0.0);
 
-    const int64_t ahead = sampler.ahead();
+    const int64_t ahead = order.ahead();
     if (ahead >= 0) problem.rows.prefetch(ahead);
-    const int64_t row = sampler.next();
+    const int64_t row = order.next();
     ++cursor.steps;
     problem.rows.dot(row, state.W, stride, products.data());
 
@@ -53,7 +55,8 @@ bool run(const ProblemView& problem, Sampler& sampler, DualState& state, const B
 
 }  // namespace
 
-bool advance(const ProblemView& problem, Sampler& sampler, DualState& state, const Budget& budget) {
+bool advance(const ProblemView& problem, const Sampler& sampler, DualState& state,
+             const Budget& budget) {
   return problem.lanes == 1 ? run<1>(problem, sampler, state, budget)
                             : run<0>(problem, sampler, state, budget);
 }

@@ -15,10 +15,10 @@ constexpr int64_t kRowsWorthAPass = 8;
 
 class Run {
  public:
-  Run(const ProblemView& problem, Sampler& sampler, const PegasosOptions& options,
+  Run(const ProblemView& problem, const Sampler& sampler, const PegasosOptions& options,
       PegasosState& state)
       : problem_(problem),
-        sampler_(sampler),
+        sampler_(sampler.at_cursor()),
         options_(options),
         state_(state),
         products_(static_cast<std::size_t>(problem.stride())),
@@ -158,7 +158,7 @@ class Run {
   }
 
   const ProblemView& problem_;
-  Sampler& sampler_;
+  Sampler sampler_;
   const PegasosOptions& options_;
   PegasosState& state_;
   std::vector<double> products_;  // v_k . x of the last collected row
@@ -170,7 +170,7 @@ class Run {
 
 }  // namespace
 
-bool advance(const ProblemView& problem, Sampler& sampler, const PegasosOptions& options,
+bool advance(const ProblemView& problem, const Sampler& sampler, const PegasosOptions& options,
              PegasosState& state, const Budget& budget) {
   return Run(problem, sampler, options, state).advance(budget);
 }

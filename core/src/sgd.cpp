@@ -31,21 +31,22 @@ namespace {
 
 // Lanes = 1 is one problem, with no loop over lanes left; 0 is any number of them.
 template <int64_t Lanes>
-bool run(const ProblemView& problem, Sampler& sampler, int64_t multiplicity, SgdState& state,
+bool run(const ProblemView& problem, const Sampler& sampler, int64_t multiplicity, SgdState& state,
          const Budget& budget) {
   const int64_t lanes = Lanes != 0 ? Lanes : problem.lanes;
   const int64_t stride = Lanes != 0 ? Lanes : problem.stride();
   std::vector<double> products(static_cast<std::size_t>(stride));
   std::vector<double> factors(static_cast<std::size_t>(stride));
-  Cursor& cursor = sampler.cursor();
+  Sampler order = sampler.at_cursor();
+  Cursor& cursor = order.cursor();
   for (int64_t work = budget.work;; --work) {
     if (cursor.seen >= budget.stop_seen || cursor.steps >= budget.stop_steps) return true;
     if (work <= 0) return false;
-    if (sampler.at_epoch_start()) std::fill(state.loss, state.loss + lanes, 0.0);
+    if (order.at_epoch_start()) std::fill(state.loss, state.loss + lanes, 0.0);
 
-    const int64_t ahead = sampler.ahead();
+    const int64_t ahead = order.ahead();
     if (ahead >= 0) problem.rows.prefetch(ahead);
-    const int64_t row = sampler.next();
+    const int64_t row = order.next();
     ++cursor.steps;
     if (state.draws != nullptr) ++state.draws[row];
     problem.rows.dot(row, state.U, stride, products.data());
@@ -55,15 +56,16 @@ bool run(const ProblemView& problem, Sampler& sampler, int64_t multiplicity, Sgd
       factors[k] = 0.0;
       const int y = problem.label(row, k);
       if (y == 0) continue;
-      const double cost = problem.cost(row, k, y);
       const double lam = problem.lam[k];
       const double theta = lam * static_cast<double>(state.t[k]);
       const double g = y * products[k];
       state.t[k] += multiplicity;
+      if (multiplicity == 1 && g > theta) continue;
+      const double cost = problem.cost(row, k, y);
       if (g < theta || theta == 0.0) state.loss[k] += cost * (theta > 0.0 ? 1.0 - g / theta : 1.0);
       const int64_t updates =
           multiplicity == 1
-              ? g <= theta
+              ? 1
               : burst_updates(multiplicity, g, theta, cost * problem.squared_norms[row], lam);
       if (updates == 0) continue;
       state.errors[row * lanes + k] += static_cast<std::uint32_t>(updates);
@@ -76,8 +78,8 @@ bool run(const ProblemView& problem, Sampler& sampler, int64_t multiplicity, Sgd
 
 }  // namespace
 
-bool advance(const ProblemView& problem, Sampler& sampler, int64_t multiplicity, SgdState& state,
-             const Budget& budget) {
+bool advance(const ProblemView& problem, const Sampler& sampler, int64_t multiplicity,
+             SgdState& state, const Budget& budget) {
   return problem.lanes == 1 ? run<1>(problem, sampler, multiplicity, state, budget)
                             : run<0>(problem, sampler, multiplicity, state, budget);
 }

@@ -136,7 +136,7 @@ TEST(ahead_is_a_row_that_comes_soon) {
   for (Sampling mode : {Sampling::iid, Sampling::permute, Sampling::cycle}) {
     for (const auto& [n, chunk_bits] : kCases) {
       CONTEXT("mode " << static_cast<int>(mode) << ", n " << n << ", chunk_bits " << chunk_bits);
-      const int64_t lead = chunk_bits < 2 ? 4 : int64_t{1} << chunk_bits;  // as in the sampler
+      const int64_t lead = Order(mode, 5, n, chunk_bits).sampler().lead();
       const int64_t visits = 3 * n;
       const std::vector<int64_t> rows = Order(mode, 5, n, chunk_bits).take(visits + lead);
       Order order(mode, 5, n, chunk_bits);

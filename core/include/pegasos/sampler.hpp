@@ -47,12 +47,21 @@ class Sampler {
         bits_(chunk_bits),
         mask_((std::int64_t{1} << chunk_bits) - 1),
         whole_(n >> chunk_bits),
-        ahead_(chunk_bits < 2 ? 4 : mask_ + 1),
+        lead_(chunk_bits < 4 ? 16 : mask_ + 1),
         cursor_(cursor),
         chunks_(chunks),
         place_(cursor->seen % n) {}
 
   Cursor& cursor() const { return *cursor_; }
+  // A copy that stands where the cursor is now. Loops work on one of their own, whose fields the
+  // compiler can keep in registers.
+  Sampler at_cursor() const {
+    Sampler copy = *this;
+    copy.place_ = cursor_->seen % n_;
+    return copy;
+  }
+  // Enough visits to hide the memory's latency; at least a chunk, which streams by itself.
+  std::int64_t lead() const { return lead_; }
   // Whether every row has been visited equally often (iid: on average).
   bool at_epoch_start() const { return place_ == 0; }
 
@@ -68,12 +77,12 @@ class Sampler {
     return slot < whole_ ? row_of(slot, place) : place;
   }
 
-  // A row that will be visited soon, to be prefetched; -1 if there is none to tell.
+  // The row that comes lead() visits after the next one, to be prefetched; -1 if not known.
   std::int64_t ahead() {
     if (mode_ == Sampling::iid) {
-      return random_below(seed_, static_cast<std::uint64_t>(cursor_->seen + ahead_), n_);
+      return random_below(seed_, static_cast<std::uint64_t>(cursor_->seen + lead_), n_);
     }
-    const std::int64_t place = place_ + ahead_;
+    const std::int64_t place = place_ + lead_;
     if (mode_ == Sampling::cycle) return place < n_ ? place : -1;
     const std::int64_t slot = place >> bits_;
     // At an epoch's start its shuffle has not begun.
@@ -105,8 +114,7 @@ class Sampler {
   int bits_;
   std::int64_t mask_;
   std::int64_t whole_;  // number of whole chunks
-  // Visits between a prefetch and its use; four rows of 300 bytes hide the memory's latency.
-  std::int64_t ahead_;
+  std::int64_t lead_;
   Cursor* cursor_;
   std::uint32_t* chunks_;  // the order of the whole chunks
   std::int64_t place_;     // visits in this epoch

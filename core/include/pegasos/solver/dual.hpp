@@ -17,6 +17,7 @@ struct DualState {
   double* loss;   // lanes: c times the hinge losses met in this epoch
 };
 
-bool advance(const ProblemView& problem, Sampler& sampler, DualState& state, const Budget& budget);
+bool advance(const ProblemView& problem, const Sampler& sampler, DualState& state,
+             const Budget& budget);
 
 }  // namespace pegasos

@@ -39,7 +39,7 @@ struct PegasosState {
 };
 
 // True once a stop of the budget is reached, false if only its work ran out.
-bool advance(const ProblemView& problem, Sampler& sampler, const PegasosOptions& options,
+bool advance(const ProblemView& problem, const Sampler& sampler, const PegasosOptions& options,
              PegasosState& state, const Budget& budget);
 
 }  // namespace pegasos

@@ -28,7 +28,7 @@ struct SgdState {
   double* loss;           // lanes: c times the hinge losses met in this epoch
 };
 
-bool advance(const ProblemView& problem, Sampler& sampler, std::int64_t multiplicity,
+bool advance(const ProblemView& problem, const Sampler& sampler, std::int64_t multiplicity,
              SgdState& state, const Budget& budget);
 
 }  // namespace pegasos
