@@ -19,6 +19,7 @@ _CURSOR_SIZE = 4
 # pages. On text in no particular order, chunks of consecutive rows need no more epochs than single
 # rows; on data of few features they need many more, so those get a plain permutation. Rows sorted
 # by class slow the stochastic solvers when a chunk is much of the data: hence many chunks.
+# benchmarks/order.py measures all of it.
 _CHUNK_BYTES = 48_000
 _LARGEST_CHUNK = 64
 _FEWEST_CHUNKS = 2048
