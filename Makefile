@@ -23,7 +23,7 @@ core-test: build/core-test/passed
 
 build/core-test/passed: $(VENV)/tools CMakeLists.txt $(CORE) $(CORE_TESTS)
 	$(BIN)/cmake -G Ninja -S . -B build/core-test -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja \
-	  -DCMAKE_BUILD_TYPE=RelWithDebInfo -DPEGASOS_BUILD_TESTS=ON > /dev/null
+	  -DCMAKE_BUILD_TYPE=RelWithDebInfo -DPEGASOS_BUILD_TESTS=ON -DPEGASOS_WERROR=ON > /dev/null
 	$(BIN)/cmake --build build/core-test
 	$(BIN)/ctest --test-dir build/core-test --output-on-failure
 	touch $@
@@ -60,7 +60,7 @@ $(VENV)/lint-tools: $(VENV)/tools
 	touch $@
 
 $(VENV)/installed: $(VENV)/tools CMakeLists.txt $(CORE)
-	$(PIP) install --no-build-isolation --editable '.[demo]'
+	$(PIP) install --no-build-isolation -C cmake.define.PEGASOS_WERROR=ON --editable '.[demo]'
 	touch $@
 
 clean:

@@ -1,6 +1,10 @@
 """LinearSVC: scikit-learn's interface, one-vs-rest as lanes, and the certificate."""
 
+import contextlib
+import os
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -196,6 +200,27 @@ def test_verbose_is_silent_away_from_a_terminal(capsys):
     out = capsys.readouterr()
     assert out.out == ""
     assert out.err == ""
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a pseudo-terminal")
+def test_verbose_shows_the_gap_on_a_terminal():
+    script = (
+        "import numpy as np, pegasos; rng = np.random.default_rng(0);"
+        "X = rng.standard_normal((40_000, 30)); y = X[:, 0] + rng.standard_normal(40_000) > 0;"
+        "pegasos.LinearSVC(verbose=1, tol=0.3, random_state=0).fit(X, y)"
+    )
+    mine, its = os.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-c", script], stderr=its, env=os.environ | {"TERM": "xterm"}
+    )
+    os.close(its)
+    shown = b""
+    with contextlib.suppress(OSError):  # Linux ends a terminal's output with an error
+        while chunk := os.read(mine, 4096):
+            shown += chunk
+    os.close(mine)
+    assert process.wait() == 0
+    assert b"LinearSVC" in shown
 
 
 def test_callbacks_reach_the_fit():
