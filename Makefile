@@ -50,7 +50,7 @@ bench-epoch: $(VENV)/installed
 
 # What follows runs once, and again when its inputs change.
 $(VENV)/tools: pyproject.toml
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip --version > /dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
 	$(PIP) install 'pip>=25.1'
 	$(PIP) install --group build --group test
 	touch $@

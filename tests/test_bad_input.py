@@ -75,6 +75,9 @@ BAD_OPTIONS = [
     ({"C": 1.0, "max_time": 0}, "max_time must be positive"),
     ({"C": 1.0, "max_epochs": -3}, "max_epochs must be positive"),
     ({"C": 1.0, "max_steps": 0}, "max_steps must be positive"),
+    ({"C": 1.0, "intercept": "none", "intercept_scaling": 5.0}, "would ignore intercept_scaling"),
+    ({"C": 1.0, "max_steps": 2.5}, "max_steps must be a whole number"),
+    ({"C": 1.0, "max_steps": 10**30}, "max_steps must be positive and finite"),
     ({"C": 1.0, "seed": -1}, "seed must be"),
     ({"C": 1.0, "checkpoint_every": 0}, "checkpoint_every must be positive"),
     ({"C": 1.0, "solver": "magic"}, "solver must be one of dual, pegasos, sgdm, sgdr, sgds"),
@@ -95,13 +98,46 @@ def test_bad_options_are_named(options, message):
 
 
 @pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        ({"C": "a"}, "C"), ({"lam": "a"}, "lam"), ({"C": 1.0, "tol": "x"}, "tol"),
+        ({"C": 1.0, "tol": None}, "tol"), ({"C": 1.0, "max_time": "1"}, "max_time"),
+        ({"C": 1.0, "checkpoint_every": "a"}, "checkpoint_every"),
+        ({"C": 1.0, "seed": "a"}, "seed"),
+        ({"C": 1.0, "sample_weight": ["a"] * 30}, "sample_weight"),
+        ({"C": 1.0, "intercept_scaling": "a"}, "intercept_scaling"),
+        ({"C": 1.0, "callbacks": print}, "callbacks"), ({"C": 1.0, "callbacks": [1]}, "callbacks"),
+        ({"C": 1.0, "callbacks": None}, "callbacks"),
+    ],
+)  # fmt: skip
+def test_options_of_the_wrong_type_are_named(options, name):
+    with pytest.raises(TypeError, match=name):
+        pegasos.solve(X, Y, **options)
+
+
+@pytest.mark.parametrize(
+    "y", [np.array([None, 1] * 15, dtype=object), sparse.csr_array(Y[:, None]), Y * 1j]
+)
+def test_labels_of_the_wrong_type_are_named(y):
+    with pytest.raises(TypeError, match="y "):
+        pegasos.solve(X, y, C=1.0)
+
+
+def test_a_model_that_is_not_finite_cannot_be_certified():
+    with pytest.raises(ValueError, match="w contains NaN"):
+        pegasos.certify(X, Y, np.full(5, np.nan), C=1.0)
+    with pytest.raises(ValueError, match="b must be"):
+        pegasos.certify(X, Y, np.zeros(5), np.zeros(3), C=1.0)
+
+
+@pytest.mark.parametrize(
     ("y", "message"),
     [
         (np.ones(30), "two classes, got 1"),
         (np.arange(30) % 3, "two classes, got 3"),
         (changed(Y.astype(float), 3, np.nan), "y contains NaN .* row 3"),
         (np.full((30, 2), 2), "at row 0, column 0"),
-        (np.stack([Y, np.ones(30)], axis=1), "none of class -1 in lane 1"),
+        (np.stack([Y, np.ones(30)], axis=1), "none of class -1 in column 1"),
         (Y.reshape(3, 10, 1), "y must be"),
     ],
 )
@@ -164,6 +200,33 @@ def test_extremes_give_a_finite_model_or_a_named_error(solver, scale, lam, inter
     assert np.isfinite(proof.dual)
     assert proof.dual >= 0
     assert proof.gap >= -proof.rounding
+
+
+@pytest.mark.parametrize("solver", ["dual", "sgds", "sgdm", "pegasos"])
+@pytest.mark.parametrize("weight", [1e-300, 1e-165, 1e-30, 1e30, 1e160, 1e300])
+@pytest.mark.parametrize("strength", [{"lam": 0.1}, {"C": 1e-200}, {"C": 1e170}, {"C": 1.0}])
+def test_extreme_weights_and_C_never_prove_what_is_not_so(solver, weight, strength):
+    """With lam the optimum does not depend on the weights' scale: D may not exceed it."""
+    best = pegasos.solve(X, Y, lam=0.1, intercept="none", tol=1e-8, seed=0).certificate.primal
+    try:
+        result = pegasos.solve(
+            X, Y, **strength, solver=solver, intercept="none", max_epochs=50, seed=0,
+            sample_weight=np.full(30, weight),
+        )  # fmt: skip
+    except ValueError as error:
+        assert "scale the features" in str(error)  # noqa: PT017
+        return
+    proof = result.certificate
+    assert proof.gap >= -proof.rounding
+    assert proof.dual >= 0
+    if "lam" in strength:
+        assert proof.dual <= best * (1 + 1e-8)
+        assert proof.primal >= best * (1 - 1e-6)
+
+
+def test_weights_whose_sum_overflows_are_refused():
+    with pytest.raises(ValueError, match="sample_weight is too large"):
+        pegasos.solve(X, Y, C=1.0, sample_weight=np.full(30, 1e308))
 
 
 @pytest.mark.parametrize("solver", ["dual", "sgds", "pegasos"])

@@ -1,5 +1,7 @@
 """The certificate is a proof: its bounds hold at any w and any feasible duals."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -86,6 +88,47 @@ def test_bounds_bracket_the_optimum_and_meet_there(seed, mode, C):
     proof, _ = certify(problem, far, 0.5 * far[-1], lambda lo, hi: duals[lo:hi])
     assert proof.dual[0] <= best * (1 + 1e-9)
     assert proof.primal[0] >= best * (1 - 1e-9)
+
+
+def exact_bounds(problem, w, a):
+    """P(w) and max over theta of D(theta a) in rational arithmetic, from the same float64 data."""
+    X = [[Fraction(v) for v in row] for row in problem_rows(problem)]
+    y = problem.labels[:, 0].tolist()
+    c = [Fraction(v) for v in problem.costs()[:, 0]]
+    s, N = Fraction(problem.s[0]), Fraction(problem.total_weight[0])
+    w, a = [Fraction(v) for v in w], [Fraction(v) for v in a]
+    losses = (
+        ci * max(Fraction(0), 1 - yi * sum(p * q for p, q in zip(w, row, strict=True)))
+        for row, yi, ci in zip(X, y, c, strict=True)
+    )
+    primal = (s / 2 * sum(v * v for v in w) + sum(losses)) / N
+    u = [sum(ai * yi * row[j] for row, yi, ai in zip(X, y, a, strict=True)) for j in range(len(w))]
+    u2, total = sum(v * v for v in u), sum(a)
+    theta = min(Fraction(1), s * total / u2) if u2 else Fraction(1)
+    return primal, (theta * total - theta**2 * u2 / (2 * s)) / N
+
+
+def problem_rows(problem):
+    return np.random.default_rng(99).standard_normal((problem.n, problem.rows.d)).tolist()
+
+
+@pytest.mark.parametrize("weight", [1e-165, 1e-30, 1.0, 1e100])
+@pytest.mark.parametrize("C", [1e-8, 1.0, 1e6])
+@pytest.mark.parametrize("size", [1e-3, 1.0, 1e4])
+def test_rounding_bounds_the_error_against_exact_arithmetic(weight, C, size):
+    rng = np.random.default_rng(0)
+    y = np.where(np.arange(12) % 2, 1, -1).astype(np.int8)[:, None]
+    X = np.random.default_rng(99).standard_normal((12, 3))
+    problem = make_problem(X, y, C=C / weight, intercept="none", sample_weight=np.full(12, weight))
+    w = size * rng.standard_normal(3)
+    a = problem.costs()[:, 0] * rng.uniform(size=12)
+    W = np.zeros(problem.weights_shape)
+    W[:3, 0] = w
+    proof, _ = certify(problem, W, np.zeros(1), lambda lo, hi: a[lo:hi, None])
+    primal, dual = exact_bounds(problem, w, a)
+    error = abs(Fraction(proof.primal[0]) - primal) + abs(Fraction(proof.dual[0]) - dual)
+    assert error <= Fraction(proof.rounding[0])
+    assert proof.rounding[0] <= 1e-10 * proof.primal[0]
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -201,6 +244,26 @@ def test_anyone_can_check_the_proof_of_a_result(solver, mode):
     )  # fmt: skip
     assert again.primal == pytest.approx(result.certificate.primal, rel=1e-12)
     assert again.dual == pytest.approx(result.certificate.dual, rel=1e-12)
+
+
+def test_the_certificate_knows_class_weights():
+    data = toy(30, 4, seed=5)
+    y = data.Y[:, 0]
+    model = pegasos.LinearSVC(
+        C=0.3, class_weight={-1: 0.5, 1: 2.0}, warm_start=True, random_state=0
+    ).fit(data.X, y)
+    again = pegasos.certify(
+        data.X, y, model.coef_[0], model.intercept_, model._duals, C=0.3,
+        intercept="regularized", positive=2.0, negative=0.5,
+    )  # fmt: skip
+    assert again.primal == pytest.approx(model.certificate_.primal, rel=1e-12)
+    assert again.dual == pytest.approx(model.certificate_.dual, rel=1e-12)
+
+
+def test_duals_of_the_wrong_shape_are_refused():
+    data = toy(10, 6, 3)
+    with pytest.raises(ValueError, match="duals must be"):
+        pegasos.certify(data.X, data.Y, np.zeros((3, 6)), duals=np.zeros((3, 10)), C=1.0)
 
 
 def test_duals_outside_the_box_prove_nothing_and_are_refused():

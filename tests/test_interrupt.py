@@ -1,6 +1,5 @@
 """Ctrl-C and time limits end a run quickly, with a model whose certificate holds."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -12,6 +11,7 @@ import numpy as np
 import pytest
 
 import pegasos
+from pegasos.interrupt import Interruption
 
 PRELUDE = """
 import os, signal, sys, threading, time
@@ -54,49 +54,86 @@ def test_ctrl_c_returns_a_certified_model(solver):
 
 def test_a_second_ctrl_c_raises():
     done = run_script("""
-        def press():
-            time.sleep(1.0)
-            os.kill(os.getpid(), signal.SIGINT)
-        threading.Thread(target=press).start()
+        pressed = []
         def slow(record):
-            for _ in range(100):
-                if record.epoch > 1:
-                    time.sleep(0.1)
-                    os.kill(os.getpid(), signal.SIGINT)
+            for _ in range(2):
+                pressed.append(record.epoch)
+                os.kill(os.getpid(), signal.SIGINT)
+                time.sleep(0.01)
         try:
             pegasos.solve(X, y, C=1.0, tol=0, seed=0, callbacks=[slow], max_time=30)
         except KeyboardInterrupt:
-            print("raised")
+            print("raised", len(pressed))
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     """)
-    assert done.stdout.strip() == "raised", done.stderr
+    assert done.stdout.strip() == "raised 2", done.stderr
 
 
-def test_an_interrupt_before_the_first_record_still_leaves_a_model():
+@pytest.fixture
+def data(monkeypatch):
+    monkeypatch.setattr(Interruption, "_last", -np.inf)
     rng = np.random.default_rng(0)
     X = rng.standard_normal((1000, 5))
-    y = np.where(X[:, 0] > 0, 1, -1)
-    for delay in (0.0, 0.001, 0.01):
-        timer = threading.Timer(delay, lambda: os.kill(os.getpid(), signal.SIGINT))
-        with pegasos_interruptible(timer):
-            result = pegasos.solve(X, y, C=1e6, tol=0, seed=0, max_time=5)
-        assert result.stop_reason in ("interrupted", "max_time")
-        assert np.isfinite(result.certificate.primal)
+    return X, np.where(X[:, 0] + rng.standard_normal(1000) > 0, 1, -1)
 
 
-class pegasos_interruptible:  # noqa: N801
-    """Starts the timer; an interrupt that lands just outside the solver is not the test's."""
+class Pressing(pegasos.DualCoordinate):
+    """Presses Ctrl-C once so many rows have been visited."""
 
-    def __init__(self, timer):
-        self.timer = timer
+    after: int
 
-    def __enter__(self):
-        self.previous = signal.signal(signal.SIGINT, lambda *_: None)
-        self.timer.start()
+    def advance(self, problem, state, **budget):
+        reached = super().advance(problem, state, **budget | {"work": 100})
+        if state.seen >= self.after:
+            signal.raise_signal(signal.SIGINT)
+        return reached
 
-    def __exit__(self, *_):
-        self.timer.join()
-        signal.signal(signal.SIGINT, self.previous)
+
+def pressing(after):
+    solver = Pressing()
+    object.__setattr__(solver, "after", after)
+    return solver
+
+
+def test_an_interrupt_before_the_first_record_certifies_what_there_is(data):
+    result = pegasos.solve(*data, C=1.0, solver=pressing(300), tol=0, seed=0)
+    assert result.stop_reason == "interrupted"
+    assert result.history["examples"].tolist() == [300]
+    assert np.abs(result.w).max() > 0
+
+
+def test_without_time_for_a_certificate_the_last_certified_model_is_returned(data, monkeypatch):
+    monkeypatch.setattr("pegasos.driver._CERTIFY_AFTER_INTERRUPT", 0.0)
+    X, y = data
+    nothing = pegasos.solve(X, y, C=1.0, solver=pressing(300), tol=0, seed=0)
+    assert nothing.stop_reason == "interrupted"
+    assert not nothing.w.any()
+    assert nothing.certificate.primal == 1.0
+    assert nothing.certificate.dual == 0.0
+    monkeypatch.setattr(Interruption, "_last", -np.inf)
+    later = pegasos.solve(X, y, C=1.0, solver=pressing(2300), tol=0, seed=0)
+    assert later.history["examples"][-1] == 2000
+    again = pegasos.certify(X, y, later.w, later.b, later.duals, C=1.0, intercept="regularized")
+    assert again.primal == pytest.approx(later.certificate.primal, rel=1e-12)
+    assert later.certificate == later.history.records[-1].certificate
+
+
+def test_one_interrupt_ends_a_run_and_the_run_around_it(data):
+    inner = []
+
+    def solve_inside(record):
+        inner.append(pegasos.solve(*data, C=1.0, solver=pressing(300), tol=0, seed=0))
+
+    outer = pegasos.solve(*data, C=1.0, tol=0, seed=0, callbacks=[solve_inside])
+    assert inner[0].stop_reason == "interrupted"
+    assert outer.stop_reason == "interrupted"
+    assert len(inner) == 1
+
+
+def test_pressing_twice_ends_a_loop_of_fits(data):
+    pegasos.solve(*data, C=1.0, solver=pressing(300), tol=0, seed=0)
+    with pytest.raises(KeyboardInterrupt):
+        pegasos.solve(*data, C=1.0, solver=pressing(300), tol=0, seed=0)
 
 
 def test_max_time_ends_the_run_in_time():

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 import pegasos
 from pegasos import SGDM, DualCoordinate, Pegasos
 from pegasos.problem import make_problem
+from pegasos.solvers import order
 from pegasos.testing import reference
 from pegasos.testing.toys import toy
 
@@ -155,6 +156,55 @@ def test_lanes_stop_when_they_are_done_and_keep_their_proof():
     assert (first == first[0]).sum() > (np.diff(result.history["primal"][:, 2]) == 0).sum()
 
 
+@EACH
+def test_a_lane_that_leaves_early_leaves_the_others_alone(solver):
+    data = toy(40, 5, 4, seed=5, absent=0.3)
+    lam = np.array([5.0, 1.0, 0.3, 0.1])
+    options = {"solver": solver, "intercept": "none", "seed": 3, "sample_weight": data.weight}
+    together = pegasos.solve(
+        data.X, data.Y, lam=lam, tol=0.1, max_epochs=60, checkpoint_every=0.37, **options
+    )
+    done = together.history["relative_gap"] <= 0.1
+    left = [int(np.argmax(column)) if column.any() else -1 for column in done.T]
+    assert len(set(left)) > 1  # they do not leave all at once
+    for k, record in enumerate(left):
+        seen = together.history["examples"][record]
+        alone = pegasos.solve(
+            data.X, data.Y[:, [k]], lam=lam[k], tol=0.0, max_epochs=seen / 40,
+            checkpoint_every=1000, **options,
+        )  # fmt: skip
+        np.testing.assert_allclose(together.w[k], alone.w[0], rtol=1e-9, atol=1e-11)
+
+
+@EACH
+def test_the_driver_gives_the_same_bits_however_it_slices(solver, monkeypatch):
+    data = toy(40, 5, 3, seed=5, absent=0.3)
+    options = {"solver": solver, "lam": [1.0, 0.3, 0.1], "tol": 0.1, "max_epochs": 20, "seed": 3}
+    expected = pegasos.solve(data.X, data.Y, **options)
+    rng = np.random.default_rng(0)
+    monkeypatch.setattr("pegasos.driver._first_slice", lambda _: 1)
+    monkeypatch.setattr("pegasos.driver._next_slice", lambda *_: int(rng.integers(1, 30)))
+    sliced = pegasos.solve(data.X, data.Y, **options)
+    assert sliced.w.tobytes() == expected.w.tobytes()
+    assert sliced.duals.tobytes() == expected.duals.tobytes()
+
+
+def test_rows_in_chunks_are_visited_once_an_epoch(monkeypatch):
+    monkeypatch.setattr("pegasos.solvers.order.chunk_bits", lambda _: 3)
+    data = toy(45, 5, seed=2)
+    y = data.Y[:, 0]
+    for solver in (DualCoordinate(), pegasos.SGDS(), Pegasos(sampling="permute", batch_size=4)):
+        result = pegasos.solve(data.X, y, lam=0.1, solver=solver, tol=0.02, max_epochs=4000, seed=0)
+        assert result.stop_reason == "converged"
+    problem = make_problem(data.X, data.Y, lam=0.1)
+    state = pegasos.SGDS().start(problem, seed=0)
+    for seen in (1, 7, 8, 40, 44, 45, 60, 90):
+        pegasos.SGDS().advance(problem, state, work=1 << 40, stop_seen=seen, stop_steps=1 << 60)
+        counts = order.visits(problem, "permute", state)
+        assert counts.sum() == seen
+        assert counts.max() - counts.min() <= 1
+
+
 @pytest.mark.parametrize(
     ("limit", "reason"),
     [({"max_epochs": 3}, "max_epochs"), ({"max_steps": 11}, "max_steps"),
@@ -187,6 +237,40 @@ def test_callbacks_see_every_record_and_can_stop():
     assert [record.epoch for record in seen] == [0.5, 1.0, 1.5]
     assert result.history["gap"].tolist() == [record.gap for record in seen]
     assert result.certificate == seen[-1].certificate
+
+
+@pytest.mark.parametrize("answer", [True, np.True_])
+def test_any_kind_of_true_stops(answer):
+    data = toy(40, 5)
+    result = pegasos.solve(data.X, data.Y[:, 0], C=1.0, tol=0, seed=0, callbacks=[lambda _: answer])
+    assert result.stop_reason == "callback"
+    result = pegasos.solve(
+        data.X, data.Y[:, 0], C=1.0, tol=0, seed=0, max_epochs=3, callbacks=[lambda _: 1.0]
+    )
+    assert result.stop_reason == "max_epochs"
+
+
+def test_no_work_begins_after_max_time(monkeypatch):
+    clock = {"now": 0.0}
+
+    def tick():
+        clock["now"] += 0.01
+        return clock["now"]
+
+    begun = []
+
+    class Watched(DualCoordinate):
+        def advance(self, problem, state, **budget):
+            begun.append(clock["now"])
+            return super().advance(problem, state, **budget)
+
+    monkeypatch.setattr("pegasos.driver.time.perf_counter", tick)
+    data = toy(40, 5)
+    result = pegasos.solve(
+        data.X, data.Y[:, 0], C=1.0, solver=Watched(), tol=0, seed=0, max_time=2.0
+    )
+    assert result.stop_reason == "max_time"
+    assert 1.5 < max(begun) < 2.0 + 0.05
 
 
 def test_callbacks_see_the_last_record_too():

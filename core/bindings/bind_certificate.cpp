@@ -19,7 +19,9 @@ void add(const PyProblem& problem, std::int64_t lo, std::int64_t hi,
   const ProblemView& view = problem.view;
   if (lo < 0 || hi < lo || hi > view.n()) throw std::invalid_argument("rows out of range");
   const std::int64_t rows = view.rows.weight_rows();
-  GapPass pass{.lo = lo, .hi = hi};
+  GapPass pass{};
+  pass.lo = lo;
+  pass.hi = hi;
   pass.W = checked("W", W, {rows, view.stride()});
   pass.b = checked("b", b, {view.lanes});
   pass.duals = checked("duals", duals, {hi - lo, view.lanes});
@@ -35,7 +37,7 @@ void add(const PyProblem& problem, std::int64_t lo, std::int64_t hi,
 
 void bind_certificate(nb::module_& m) {
   m.attr("GAP_SUMS") = nb::make_tuple("loss", "dual_positive", "dual_negative", "cost", "cost_norm",
-                                      "dual_norm", "support");
+                                      "dual_norm", "support", "blocks");
   m.def("add_gap_sums", &add, nb::arg("problem"), nb::arg("lo"), nb::arg("hi"),
         nb::arg("W").noconvert(), nb::arg("b").noconvert(), nb::arg("duals").noconvert(),
         nb::arg("sums").noconvert(), nb::arg("U_positive").noconvert(),

@@ -3,6 +3,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <tuple>
 
 #include "pegasos/check.hpp"
@@ -125,18 +126,20 @@ PyProblem make_problem(
   return {view, std::move(owners)};
 }
 
+constexpr InstructionSet kInstructionSets[] = {InstructionSet::baseline, InstructionSet::x86_64_v2,
+                                               InstructionSet::x86_64_v3,
+                                               InstructionSet::x86_64_v4};
+
 std::vector<std::string> instruction_sets() {
   std::vector<std::string> names;
-  for (auto set : {InstructionSet::baseline, InstructionSet::x86_64_v2, InstructionSet::x86_64_v3,
-                   InstructionSet::x86_64_v4}) {
+  for (auto set : kInstructionSets) {
     if (available(set)) names.emplace_back(name(set));
   }
   return names;
 }
 
 void use_by_name(const std::string& wanted) {
-  for (auto set : {InstructionSet::baseline, InstructionSet::x86_64_v2, InstructionSet::x86_64_v3,
-                   InstructionSet::x86_64_v4}) {
+  for (auto set : kInstructionSets) {
     if (wanted == name(set)) return use_instruction_set(set);
   }
   throw std::invalid_argument("unknown instruction set " + wanted);

@@ -48,18 +48,17 @@ class PySampler {
   nb::object owners_[2];
 };
 
-bool pegasos_advance(const PyProblem& problem, PySampler& sampler, std::int64_t batch_size,
-                     bool project, bool count_on_loss, const Matrix<double>& v,
-                     const Vector<double>& a, const Vector<double>& nu,
-                     const Vector<double>& nu_peak, const Vector<std::int64_t>& updates,
-                     std::int64_t refresh_every, const std::optional<Vector<double>>& a_total,
-                     const std::optional<Matrix<double>>& late, const Vector<std::int64_t>& t,
-                     const Matrix<std::uint32_t>& errors,
-                     const std::optional<Vector<std::uint32_t>>& draws,
-                     const Vector<std::uint32_t>& batch, const Matrix<std::uint8_t>& violators,
-                     const Vector<std::int64_t>& batch_cursor,
-                     const In<double, nb::ndim<1>>& radius, std::int64_t work,
-                     std::int64_t stop_seen, std::int64_t stop_steps) {
+bool pegasos_advance(
+    const PyProblem& problem, PySampler& sampler, std::int64_t batch_size, bool project,
+    bool count_on_loss, const Matrix<double>& v, const Vector<double>& a, const Vector<double>& nu,
+    const Vector<double>& nu_peak, const Vector<std::int64_t>& updates, std::int64_t refresh_every,
+    const std::optional<Vector<double>>& a_total, const std::optional<Matrix<double>>& late,
+    const Vector<std::int64_t>& t, const Matrix<std::uint32_t>& errors,
+    const std::optional<Vector<std::uint32_t>>& draws, const Vector<std::uint32_t>& batch,
+    const Matrix<std::uint8_t>& violators, const Vector<std::int64_t>& batch_rows,
+    const Vector<std::int64_t>& batch_violators, const Vector<std::int64_t>& batch_cursor,
+    const In<double, nb::ndim<1>>& radius, std::int64_t work, std::int64_t stop_seen,
+    std::int64_t stop_steps) {
   const ProblemView& view = problem.view;
   const std::int64_t rows = view.rows.weight_rows();
   const std::int64_t K = view.lanes;
@@ -80,6 +79,8 @@ bool pegasos_advance(const PyProblem& problem, PySampler& sampler, std::int64_t 
   state.draws = checked_or_null("draws", draws, {view.n()});
   state.batch = checked("batch", batch, {batch_size});
   state.violators = checked("violators", violators, {batch_size, K});
+  state.batch_rows = checked("batch_rows", batch_rows, {K});
+  state.batch_violators = checked("batch_violators", batch_violators, {K});
   state.cursor = reinterpret_cast<BatchCursor*>(
       checked("batch_cursor", batch_cursor, {sizeof(BatchCursor) / sizeof(std::int64_t)}));
   state.radius_squared = checked("radius_squared", radius, {K});
@@ -91,14 +92,16 @@ bool pegasos_advance(const PyProblem& problem, PySampler& sampler, std::int64_t 
 bool sgd_advance(const PyProblem& problem, PySampler& sampler, std::int64_t multiplicity,
                  const Matrix<double>& U, const Vector<std::int64_t>& t,
                  const Matrix<std::uint32_t>& errors,
-                 const std::optional<Vector<std::uint32_t>>& draws, const Vector<double>& loss,
-                 std::int64_t work, std::int64_t stop_seen, std::int64_t stop_steps) {
+                 const std::optional<Vector<std::uint32_t>>& draws,
+                 const Vector<double>& error_cost, const Vector<double>& loss, std::int64_t work,
+                 std::int64_t stop_seen, std::int64_t stop_steps) {
   const ProblemView& view = problem.view;
   SgdState state{};
   state.U = checked("U", U, {view.rows.weight_rows(), view.stride()});
   state.t = checked("t", t, {view.lanes});
   state.errors = checked("errors", errors, {view.n(), view.lanes});
   state.draws = checked_or_null("draws", draws, {view.n()});
+  state.error_cost = checked("error_cost", error_cost, {view.lanes});
   state.loss = checked("loss", loss, {view.lanes});
   nb::gil_scoped_release release;
   return advance(view, sampler.sampler, multiplicity, state, {work, stop_seen, stop_steps});
@@ -119,6 +122,7 @@ bool dual_advance(const PyProblem& problem, PySampler& sampler, const Matrix<dou
 }  // namespace
 
 void bind_solvers(nb::module_& m) {
+  m.attr("CURSOR_SIZE") = sizeof(Cursor) / sizeof(std::int64_t);
   nb::class_<PySampler>(m, "Sampler", "The order in which rows are visited.")
       .def(nb::init<const std::string&, std::uint64_t, std::int64_t, int,
                     const Vector<std::int64_t>&, const Vector<std::uint32_t>&>(),
@@ -128,7 +132,7 @@ void bind_solvers(nb::module_& m) {
           "next", [](PySampler& self) { return self.sampler.next(); }, "The next row of the order.")
       .def(
           "count_visits",
-          [](PySampler& self, std::int64_t n, const Vector<std::uint32_t>& counts) {
+          [](PySampler& self, std::int64_t n, const Vector<std::int64_t>& counts) {
             self.sampler.count_visits(checked("counts", counts, {n}));
           },
           nb::arg("n"), nb::arg("counts").noconvert(),
@@ -144,14 +148,16 @@ void bind_solvers(nb::module_& m) {
         nb::arg("a_total").noconvert().none(), nb::arg("late").noconvert().none(),
         nb::arg("t").noconvert(), nb::arg("errors").noconvert(),
         nb::arg("draws").noconvert().none(), nb::arg("batch").noconvert(),
-        nb::arg("violators").noconvert(), nb::arg("batch_cursor").noconvert(),
+        nb::arg("violators").noconvert(), nb::arg("batch_rows").noconvert(),
+        nb::arg("batch_violators").noconvert(), nb::arg("batch_cursor").noconvert(),
         nb::arg("radius_squared").noconvert(), nb::arg("work"), nb::arg("stop_seen"),
         nb::arg("stop_steps"), "Run Pegasos until a stop (True) or out of work (False).");
 
   m.def("sgd_advance", &sgd_advance, nb::arg("problem"), nb::arg("sampler"), nb::kw_only(),
         nb::arg("multiplicity"), nb::arg("U").noconvert(), nb::arg("t").noconvert(),
         nb::arg("errors").noconvert(), nb::arg("draws").noconvert().none(),
-        nb::arg("loss").noconvert(), nb::arg("work"), nb::arg("stop_seen"), nb::arg("stop_steps"),
+        nb::arg("error_cost").noconvert(), nb::arg("loss").noconvert(), nb::arg("work"),
+        nb::arg("stop_seen"), nb::arg("stop_steps"),
         "Run the margin perceptron until a stop (True) or out of work (False).");
 
   m.def("dual_advance", &dual_advance, nb::arg("problem"), nb::arg("sampler"), nb::kw_only(),

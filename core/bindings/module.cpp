@@ -1,5 +1,3 @@
-#include <optional>
-
 #include "arrays.hpp"
 
 NB_MODULE(_core, m) {

@@ -79,6 +79,7 @@ void add_gap_sums(const ProblemView& problem, const GapPass& pass) {
     out.cost_norm += sums[k].cost_norm.total();
     out.dual_norm += sums[k].dual_norm.total();
     out.support += sums[k].support;
+    out.blocks += 1.0;
   }
 }
 

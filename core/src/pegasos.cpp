@@ -8,8 +8,6 @@ namespace {
 
 using std::int64_t;
 
-// Batches of up to this many rows are applied in one go; larger ones can pause.
-constexpr int64_t kIndivisible = 1024;
 // Following nu through one row costs about as much as this many entries of v.
 constexpr int64_t kRowsWorthAPass = 8;
 
@@ -38,12 +36,12 @@ class Run {
           if (work-- <= 0) return false;
           collect();
         }
-        begin_step(size);
+        begin_step();
       } else {
-        restore_step(size);
+        set_steps();  // a pause inside the batch: w is scaled already
       }
       while (b.applied < size) {
-        if (work <= 0 && size > kIndivisible) return false;
+        if (work <= 0) return false;
         if (apply(b.applied++)) --work;
       }
       finish_step();
@@ -66,47 +64,38 @@ class Run {
     const int64_t lanes = problem_.lanes;
     const int64_t place = state_.cursor->collected++;
     state_.batch[place] = static_cast<std::uint32_t>(row);
-    if (state_.draws != nullptr) ++state_.draws[row];
+    if (state_.draws != nullptr) add_saturating(state_.draws[row], 1);
     problem_.rows.dot(row, state_.w.v, problem_.stride(), products_.data());
     for (int64_t k = 0; k < lanes; ++k) {
       const int y = problem_.label(row, k);
       const bool violates = y != 0 && y * state_.w.a[k] * products_[k] < 1.0;
       state_.violators[place * lanes + k] = violates;
-      state_.errors[row * lanes + k] += violates;
+      state_.batch_rows[k] += y != 0;
+      state_.batch_violators[k] += violates;
+      if (violates) add_saturating(state_.errors[row * lanes + k], 1);
     }
     products_fresh_ = true;
   }
 
   // step_[k] = eta_t / |A|, or 0 where the lane takes no step.
-  void count_batch(int64_t size) {
-    const int64_t lanes = problem_.lanes;
-    for (int64_t k = 0; k < lanes; ++k) {
-      int64_t rows = 0;
-      int64_t hits = 0;
-      for (int64_t p = 0; p < size; ++p) {
-        rows += problem_.label(state_.batch[p], k) != 0;
-        hits += state_.violators[p * lanes + k];
-      }
-      const bool steps = rows > 0 && (hits > 0 || !options_.count_on_loss);
+  void set_steps() {
+    for (int64_t k = 0; k < problem_.lanes; ++k) {
+      const int64_t rows = state_.batch_rows[k];
+      const bool steps = rows > 0 && (state_.batch_violators[k] > 0 || !options_.count_on_loss);
       step_[k] = steps ? 1.0 / (problem_.lam[k] * static_cast<double>(state_.t[k]) *
                                 static_cast<double>(rows))
                        : 0.0;
     }
   }
 
-  void begin_step(int64_t size) {
-    count_batch(size);
+  void begin_step() {
+    set_steps();
     for (int64_t k = 0; k < problem_.lanes; ++k) {
       if (step_[k] == 0.0) continue;
       if (state_.w.scale(k, 1.0 - 1.0 / static_cast<double>(state_.t[k]))) products_fresh_ = false;
     }
     state_.cursor->applying = 1;
     state_.cursor->applied = 0;
-  }
-  // A pause inside a batch: the same steps again; w itself is scaled already.
-  void restore_step(int64_t size) {
-    count_batch(size);
-    products_fresh_ = false;
   }
 
   // Where the batch's rows weigh as much as a pass over v, nu is recomputed instead of followed.
@@ -154,6 +143,8 @@ class Run {
       if (state_.w.late != nullptr) state_.w.a_total[k] += state_.w.a[k];
       ++state_.t[k];
     }
+    std::fill(state_.batch_rows, state_.batch_rows + problem_.lanes, 0);
+    std::fill(state_.batch_violators, state_.batch_violators + problem_.lanes, 0);
     *state_.cursor = BatchCursor{};
   }
 

@@ -8,6 +8,14 @@ namespace {
 
 using std::int64_t;
 
+// The hardware follows a stream once it runs: prefetching is for the first lines of a row.
+template <class T>
+void prefetch_some(const T* first, int64_t size) {
+  constexpr int64_t line = 64 / static_cast<int64_t>(sizeof(T));
+  const int64_t some = size < 32 * line ? size : 32 * line;
+  for (int64_t j = 0; j < some; j += line) __builtin_prefetch(first + j, 0, 2);
+}
+
 // A row as the kernels see it: `size` values, and where each of them belongs.
 template <class V>
 struct DenseRow {
@@ -16,11 +24,7 @@ struct DenseRow {
   DenseRow(const RowsView& x, int64_t row)
       : values(static_cast<const V*>(x.values) + row * x.row_stride), size(x.d) {}
   int64_t column(int64_t j) const { return j; }
-  void prefetch() const {
-    for (int64_t j = 0; j < size; j += 64 / static_cast<int64_t>(sizeof(V))) {
-      __builtin_prefetch(values + j, 0, 2);
-    }
-  }
+  void prefetch() const { prefetch_some(values, size); }
 };
 
 template <class V, class I>
@@ -37,12 +41,8 @@ struct CsrRow {
   }
   int64_t column(int64_t j) const { return columns[j]; }
   void prefetch() const {
-    for (int64_t j = 0; j < size; j += 64 / static_cast<int64_t>(sizeof(V))) {
-      __builtin_prefetch(values + j, 0, 2);
-    }
-    for (int64_t j = 0; j < size; j += 64 / static_cast<int64_t>(sizeof(I))) {
-      __builtin_prefetch(columns + j, 0, 2);
-    }
+    prefetch_some(values, size);
+    prefetch_some(columns, size);
   }
 };
 

@@ -4,8 +4,8 @@
 
 namespace pegasos {
 
-void Sampler::count_visits(std::uint32_t* counts) const {
-  std::fill(counts, counts + n_, static_cast<std::uint32_t>(cursor_->seen / n_));
+void Sampler::count_visits(std::int64_t* counts) const {
+  std::fill(counts, counts + n_, cursor_->seen / n_);
   for (std::int64_t place = 0; place < place_; ++place) {
     const std::int64_t slot = place >> bits_;
     const bool dealt = mode_ == Sampling::permute && slot < whole_;

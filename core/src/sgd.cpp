@@ -48,7 +48,7 @@ bool run(const ProblemView& problem, const Sampler& sampler, int64_t multiplicit
     if (ahead >= 0) problem.rows.prefetch(ahead);
     const int64_t row = order.next();
     ++cursor.steps;
-    if (state.draws != nullptr) ++state.draws[row];
+    if (state.draws != nullptr) add_saturating(state.draws[row], 1);
     problem.rows.dot(row, state.U, stride, products.data());
 
     bool any = false;
@@ -68,7 +68,8 @@ bool run(const ProblemView& problem, const Sampler& sampler, int64_t multiplicit
               ? 1
               : burst_updates(multiplicity, g, theta, cost * problem.squared_norms[row], lam);
       if (updates == 0) continue;
-      state.errors[row * lanes + k] += static_cast<std::uint32_t>(updates);
+      add_saturating(state.errors[row * lanes + k], updates);
+      state.error_cost[k] += cost * static_cast<double>(updates);
       factors[k] = static_cast<double>(updates) * cost * y;
       any = true;
     }

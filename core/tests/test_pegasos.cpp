@@ -20,6 +20,8 @@ struct PegasosRun {
         a_total(average ? lanes() : 0),
         late(average ? v.size() : 0),
         t(lanes(), 1),
+        batch_rows(lanes()),
+        batch_violators(lanes()),
         errors(toy.pairs()),
         draws(sampling == Sampling::iid ? static_cast<std::size_t>(toy.view.n()) : 0),
         batch(static_cast<std::size_t>(how.batch_size)),
@@ -45,6 +47,8 @@ struct PegasosRun {
     state.draws = draws.empty() ? nullptr : draws.data();
     state.batch = batch.data();
     state.violators = violators.data();
+    state.batch_rows = batch_rows.data();
+    state.batch_violators = batch_violators.data();
     state.cursor = cursor.data();
     state.radius_squared = radius.data();
     Sampler sampler = order.sampler();
@@ -61,14 +65,14 @@ struct PegasosRun {
   }
   std::string bytes() const {
     return bytes_of(v, a, nu, nu_peak, updates, a_total, late, t, errors, draws, batch, violators,
-                    cursor, order.cursor, order.chunks);
+                    batch_rows, batch_violators, cursor, order.cursor, order.chunks);
   }
 
   const ToyProblem* problem;
   PegasosOptions options;
   Order order;
   std::vector<double> v, a, nu, nu_peak, a_total, late, radius;
-  std::vector<int64_t> updates{0}, t;
+  std::vector<int64_t> updates{0}, t, batch_rows, batch_violators;
   std::vector<std::uint32_t> errors, draws, batch;
   std::vector<std::uint8_t> violators;
   std::vector<BatchCursor> cursor{BatchCursor{}};

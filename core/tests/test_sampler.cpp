@@ -175,9 +175,9 @@ TEST(visits_are_counted_from_the_arrays_alone) {
     for (const auto& [n, chunk_bits] : kCases) {
       CONTEXT("mode " << static_cast<int>(mode) << ", n " << n << ", chunk_bits " << chunk_bits);
       Order order(mode, 5, n, chunk_bits);
-      std::vector<std::uint32_t> want(static_cast<std::size_t>(n));
+      std::vector<int64_t> want(static_cast<std::size_t>(n));
       for (int64_t t = 0; t <= 3 * n; ++t) {
-        std::vector<std::uint32_t> counts(want.size(), 77u);
+        std::vector<int64_t> counts(want.size(), 77u);
         order.sampler().count_visits(counts.data());
         CHECK(counts == want);
         Sampler sampler = order.sampler();

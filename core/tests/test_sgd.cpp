@@ -32,25 +32,27 @@ struct SgdRun {
         multiplicity(burst),
         order(sampling, 17, toy.view.n(), kChunkBits),
         U(toy.weights_size()),
+        error_cost(static_cast<std::size_t>(toy.view.lanes)),
         loss(static_cast<std::size_t>(toy.view.lanes)),
         t(static_cast<std::size_t>(toy.view.lanes)),
         errors(toy.pairs()),
         draws(sampling == Sampling::iid ? static_cast<std::size_t>(toy.view.n()) : 0) {}
 
   bool advance(const Budget& budget) {
-    SgdState state{U.data(), t.data(), errors.data(), draws.empty() ? nullptr : draws.data(),
-                   loss.data()};
+    SgdState state{U.data(),          t.data(),
+                   errors.data(),     draws.empty() ? nullptr : draws.data(),
+                   error_cost.data(), loss.data()};
     Sampler sampler = order.sampler();
     return pegasos::advance(problem->view, sampler, multiplicity, state, budget);
   }
   std::string bytes() const {
-    return bytes_of(U, loss, t, errors, draws, order.cursor, order.chunks);
+    return bytes_of(U, error_cost, loss, t, errors, draws, order.cursor, order.chunks);
   }
 
   const ToyProblem* problem;
   int64_t multiplicity;
   Order order;
-  std::vector<double> U, loss;
+  std::vector<double> U, error_cost, loss;
   std::vector<int64_t> t;
   std::vector<std::uint32_t> errors, draws;
 };

@@ -5,6 +5,9 @@ are in ``pegasos.problem``). A dual point is first made feasible and as tight as
 with a free intercept the heavier class is scaled down until sum a y = 0, then all of a is scaled
 by the theta in [0, 1] that maximises D(theta a). So D >= 0 always.
 
+With a free intercept the repaired duals balance up to rounding only; ``rounding`` covers that at
+the b of the model it belongs to.
+
 Everything here is float64, summed from scratch: nothing is carried over from the solver, nothing
 is clamped, and ``rounding`` bounds what the arithmetic itself can have changed.
 """
@@ -45,11 +48,16 @@ class Certificate:
     @property
     def relative_gap(self) -> Any:
         """primal / dual - 1: what ``tol`` is compared with; infinite while dual <= 0."""
-        primal, dual = np.asarray(self.primal), np.asarray(self.dual)
-        proven = dual > 0
-        with np.errstate(over="ignore", invalid="ignore"):
-            ratio = np.where(proven, (primal - dual) / np.where(proven, dual, 1.0), np.inf)
-        return np.where((primal == 0) & (dual == 0), 0.0, ratio)[()]
+        return relative_gap(np.asarray(self.primal), np.asarray(self.dual))[()]
+
+    def proves(self, tol: float) -> Any:
+        """Per lane: is P/D - 1 <= tol, and not by rounding alone (rounding <= tol D)?"""
+        return (self.relative_gap <= tol) & (self.rounding <= tol * np.maximum(self.dual, 0.0))
+
+    @property
+    def holds(self) -> bool:
+        """Whether the bounds agree with each other: gap >= -rounding in every lane."""
+        return bool(np.all(self.gap >= -np.asarray(self.rounding)))
 
     def lane(self, k: int) -> Certificate:
         """The certificate of lane ``k`` alone."""
@@ -67,11 +75,19 @@ class Certificate:
         )
 
 
+def relative_gap(primal: Floats, dual: Floats) -> Floats:
+    """primal / dual - 1; infinite where dual <= 0, and 0 where both are 0."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        proven = dual > 0
+        ratio = np.where(proven, (primal - dual) / np.where(proven, dual, 1.0), np.inf)
+    return np.where((primal == 0) & (dual == 0), 0.0, ratio)
+
+
 @dataclass(frozen=True)
 class GapSums:
     """Sums over some of the rows; those of disjoint rows merge into those of their union."""
 
-    sums: Floats  # (K, 7), columns _core.GAP_SUMS
+    sums: Floats  # (K, 8), columns _core.GAP_SUMS
     U_positive: Floats  # sum of a x over y = +1; of a y x over all rows if U_negative is None
     U_negative: Floats | None  # sum of a x over y = -1; kept apart for a free intercept
 
@@ -141,31 +157,39 @@ def certificate(problem: Problem, W: Floats, b: Floats, total: GapSums) -> Certi
     """The bounds that the sums over all rows prove for the model (W, b)."""
     K, s, N = problem.lanes, problem.s, problem.total_weight
     e = UNIT_ROUNDOFF
-    with np.errstate(over="ignore", invalid="ignore"):
+    m = problem.rows.d + 3
+    sums = 4 + total.column("blocks")  # roundings of a sum of compensated sums
+    if total.U_negative is not None:
+        sums = sums + 200  # the loss at the best b is NumPy's pairwise sum
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         w2 = np.einsum("jk,jk->k", W, W)[:K]
         loss = total.column("loss")
         primal = (s / 2 * w2 + loss) / N
 
         # Rounding of P: each product w.x errs by at most m e |w| |x| for rows of m values.
-        m = problem.rows.d + 3
-        primal_error = (
-            (m * np.sqrt(w2) * total.column("cost_norm"))
-            + 4 * ((1 + np.abs(b)) * total.column("cost") + loss)
+        primal_error = e * (
+            m * np.sqrt(w2) * total.column("cost_norm")
+            + sums * ((1 + np.abs(b)) * total.column("cost") + loss)
             + (m + 3) * s / 2 * w2
-        ) * e
+        )
 
         a_sum, U = _balanced(total)
-        u2 = np.einsum("jk,jk->k", U, U)[:K]
-        theta = np.clip(np.divide(s * a_sum, u2, out=np.ones(K), where=u2 > 0), 0, 1)
-        theta = np.where(np.isfinite(u2), theta, 0.0)
-        dual = theta * (a_sum - theta * np.where(theta > 0, u2, 0.0) / (2 * s)) / N
+        # v = w(a) = U / s, of a sensible size where |U|^2 may leave float64.
+        V = U[:, :K] / s
+        v2 = np.einsum("jk,jk->k", V, V)
+        usable = np.isfinite(v2)  # if not, theta = 0 still proves D = 0
+        v2 = np.where(usable, v2, 0.0)
+        theta = np.clip(np.divide(a_sum, s * v2, out=np.ones(K), where=s * v2 > 0), 0, 1) * usable
+        dual = theta * (a_sum - theta * s * v2 / 2) / N
 
         # Rounding of D: each component of sum a y x is a sum of `support` terms.
-        u_error = (total.column("support") + 3) * total.column("dual_norm") * e
+        v_error = (total.column("support") + 3) * e * total.column("dual_norm") / s
         dual_error = theta * (
-            4 * e * (1 + np.abs(b)) * a_sum
-            + theta * (2 * np.sqrt(u2) * u_error + u_error**2 + (m + 3) * e * u2) / (2 * s)
+            sums * e * (1 + np.abs(b)) * a_sum
+            + theta * s * (2 * np.sqrt(v2) * v_error + v_error**2 + (m + 3) * e * v2) / 2
         )
+        # theta = 0 proves D = 0 whatever the rest is.
+        dual_error = np.where(theta > 0, dual_error, 0.0)
         return Certificate(primal, dual, (primal_error + dual_error) / N)
 
 

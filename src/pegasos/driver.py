@@ -15,6 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from pegasos.arguments import number
 from pegasos.certificate import Certificate, Floats, blocks, certify
 from pegasos.history import History, Record
 from pegasos.interrupt import Interruption
@@ -37,6 +38,20 @@ class Limits:
     max_time: float | None = None
     max_epochs: float | None = None
     max_steps: int | None = None
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for limits that are none."""
+        for name in ("max_time", "max_epochs", "max_steps"):
+            value = getattr(self, name)
+            if value is not None and not 0 < number(name, value) < 2**62:
+                raise ValueError(f"{name} must be positive and finite, or None, got {value}")
+        if self.max_steps is not None and self.max_steps != int(self.max_steps):
+            raise ValueError(f"max_steps must be a whole number, got {self.max_steps}")
+
+    @property
+    def none(self) -> bool:
+        """Whether there is no limit at all."""
+        return self.max_time is None and self.max_epochs is None and self.max_steps is None
 
 
 @dataclass(frozen=True)
@@ -64,10 +79,14 @@ def run(
     checkpoint_every: float | None = None,
     scalar: bool = False,
     start_duals: Floats | None = None,
+    began: float | None = None,
 ) -> Outcome:
-    """Advance ``solver`` until every lane is certified within ``tol``, or a limit is reached."""
+    """Advance ``solver`` until every lane is certified within ``tol``, or a limit is reached.
+
+    ``began`` is the ``time.perf_counter`` from which seconds count; now, if not given.
+    """
     return _Run(
-        problem, solver, tol, limits, seed, callbacks, checkpoint_every, scalar, start_duals
+        problem, solver, tol, limits, seed, callbacks, checkpoint_every, scalar, start_duals, began
     ).run()
 
 
@@ -83,15 +102,16 @@ class _Run:
         checkpoint_every: float | None,
         scalar: bool,
         start_duals: Floats | None,
+        began: float | None,
     ) -> None:
-        self.began = time.perf_counter()
+        self.began = time.perf_counter() if began is None else began
         self.whole, self.problem, self.solver = problem, problem, solver
         self.tol, self.limits, self.callbacks, self.scalar = tol, limits, callbacks, scalar
         self.state = solver.start(problem, seed, start_duals)
         self.schedule = Schedule(problem.n, checkpoint_every)
         self.live = np.arange(problem.lanes)  # lanes not yet certified
         self.records: list[Record] = []
-        self.slice_rows = 256
+        self.slice_rows = _first_slice(problem)
         # The model that the certificate belongs to: at first w = 0, a = 0, which needs no pass.
         K = problem.lanes
         self.W = np.zeros((problem.rows.d + 1, K))
@@ -113,8 +133,8 @@ class _Run:
     def loop(self) -> StopReason:
         stop_seen = _NEVER
         if self.limits.max_epochs is not None:
-            stop_seen = max(1, round(self.limits.max_epochs * self.whole.n))
-        stop_steps = _NEVER if self.limits.max_steps is None else self.limits.max_steps
+            stop_seen = min(_NEVER, max(1, round(self.limits.max_epochs * self.whole.n)))
+        stop_steps = _NEVER if self.limits.max_steps is None else int(self.limits.max_steps)
         while True:
             paused = self.advance(min(self.schedule.next_stop, stop_seen), stop_steps)
             ended: StopReason | None = paused
@@ -180,7 +200,7 @@ class _Run:
         if proof is None:
             return False
         certificate, b = proof
-        self._refuse_overflow(certificate)
+        self._check(certificate)
         lanes = self.live
         self.W[:, lanes], self.b[lanes] = weights[:, : lanes.size], b
         for lo, hi in blocks(self.problem):
@@ -190,7 +210,7 @@ class _Run:
             Record(self.state.seen / self.whole.n, self.seconds(), self.state.seen, self.shown())
         )
         self.schedule.certified(self.state.seen)
-        self.freeze(certificate.relative_gap <= self.tol)
+        self.freeze(certificate.proves(self.tol))
         return True
 
     def freeze(self, done: NDArray[np.bool_]) -> None:
@@ -206,7 +226,7 @@ class _Run:
     def asked_to_stop(self) -> bool:
         record = self.records[-1]
         answers = [callback(record) for callback in self.callbacks]  # each one is called
-        return any(answer is True for answer in answers)
+        return any(isinstance(answer, bool | np.bool_) and bool(answer) for answer in answers)
 
     def intercepts(self, weights: Floats) -> Floats:
         return self.problem.bias * weights[-1, : self.problem.lanes]
@@ -217,15 +237,16 @@ class _Run:
     def seconds(self) -> float:
         return time.perf_counter() - self.began
 
-    def _refuse_overflow(self, certificate: Certificate) -> None:
-        if np.isfinite(certificate.primal).all():
+    def _check(self, certificate: Certificate) -> None:
+        """Refuse weights that overflowed, and bounds that contradict each other."""
+        if np.isfinite(certificate.primal).all() and certificate.holds:
             return
         rows = self.whole.rows
         row = rows.largest()
         raise ValueError(
-            f"the weights left float64 after {self.state.steps} steps: X is too large for this "
-            f"lam or C (row {row} has norm {np.sqrt(rows.squared_norms[row]):.3g}); scale the "
-            "features"
+            f"the numbers left float64 after {self.state.steps} steps: X, the weights and lam or C "
+            f"do not fit together (row {row} has norm {np.sqrt(rows.squared_norms[row]):.3g}); "
+            "scale the features"
         )
 
 
@@ -300,6 +321,11 @@ class Patience:
 def _overflow_is_checked() -> np.errstate:
     """NumPy need not warn: a certificate that is not finite is refused by name."""
     return np.errstate(over="ignore", invalid="ignore", divide="ignore")
+
+
+def _first_slice(problem: Problem) -> int:
+    """Rows for the first slice, when nothing is measured: about a million values x lanes."""
+    return max(1, int((1 << 20) / (max(1.0, problem.rows.row_size) * problem.weights_shape[1])))
 
 
 def _next_slice(rows: int, seconds: float) -> int:

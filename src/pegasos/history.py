@@ -19,7 +19,7 @@ class Record:
     """One certificate and when it was taken. Callbacks receive it."""
 
     epoch: float  # passes over the data
-    seconds: float  # since the solver's first step, certificates included
+    seconds: float  # since the call, checks of the input and certificates included
     examples: int  # rows visited
     certificate: Certificate
 

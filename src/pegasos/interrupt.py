@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
 from types import FrameType, TracebackType
-from typing import Any
+from typing import Any, ClassVar
+
+_TWICE_SECONDS = 1.0
 
 
 class Interruption:
-    """While entered, the first Ctrl-C sets ``requested``; a second one raises as usual."""
+    """While entered, the first Ctrl-C sets ``requested``; a second one raises as usual.
+
+    A second one is one that comes during the same run, or within a second of the last: so pressing
+    it twice also ends a loop of fits, such as a grid search, of which the first only ends one fit.
+    """
+
+    _last: ClassVar[float] = -float("inf")
 
     def __init__(self) -> None:
         """Nothing requested."""
@@ -22,7 +31,7 @@ class Interruption:
             current = signal.getsignal(signal.SIGINT)
             if callable(current):
                 self._previous = current
-                signal.signal(signal.SIGINT, self._handle)
+                signal.signal(signal.SIGINT, self.handle)
         return self
 
     def __exit__(
@@ -35,7 +44,12 @@ class Interruption:
         if self._previous is not None:
             signal.signal(signal.SIGINT, self._previous)
 
-    def _handle(self, number: int, frame: FrameType | None) -> None:
-        if self.requested:
+    def handle(self, number: int, frame: FrameType | None) -> None:
+        """Take note of a Ctrl-C, here and in the runs around this one; raise on a second."""
+        outer = getattr(self._previous, "__self__", None)
+        if self.requested or time.monotonic() - Interruption._last < _TWICE_SECONDS:
             self._previous(number, frame)
         self.requested = True
+        if isinstance(outer, Interruption):
+            outer.handle(number, frame)
+        Interruption._last = time.monotonic()

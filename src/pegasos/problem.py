@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pegasos import _core
+from pegasos.arguments import floats, number
 from pegasos.rows import Rows, as_rows
 
 Intercept = Literal["none", "regularized", "free"]
@@ -75,7 +76,7 @@ class Problem:
         return _problem(
             self.rows,
             np.ascontiguousarray(self.labels[:, lanes]),
-            None if self.weight is None else self.weight[:, lanes],
+            None if self.weight is None else _lanes_of(self.weight, lanes),
             self.positive[lanes],
             self.negative[lanes],
             self.s[lanes],
@@ -107,24 +108,28 @@ def make_problem(
     bias = 0.0
     if intercept == "regularized":
         bias = _scaling(intercept_scaling)
+    if y.ndim != 2 or y.shape[1] < 1:
+        raise ValueError(f"y must be (n,) or (n, K) with K >= 1, got shape {y.shape}")
     rows = as_rows(X, bias=bias)
     if y.shape[0] != rows.n:
         raise ValueError(f"X and y disagree: X has {rows.n} rows, y has {y.shape[0]}")
     weight = None
     if sample_weight is not None:
-        weight = _sample_weight(sample_weight, y.shape)
+        weight = np.broadcast_to(check_sample_weight(sample_weight, *y.shape), y.shape)
         if not weight.all():
             # A weight of zero is a row that is not there.
             y = np.where(weight > 0, y, 0).astype(np.int8)
     K = y.shape[1]
     total = _sum(y != 0, weight)
+    if not np.isfinite(total).all():
+        raise ValueError("sample_weight is too large: its sum overflows float64; scale it down")
     for name, sign in (("+1", 1), ("-1", -1)):
         missing = np.flatnonzero(~(y == sign).any(axis=0))
         if missing.size:
-            where = f" in lane {missing[0]}" if K > 1 else ""
+            where = f" in column {missing[0]} of y" if K > 1 else ""
             raise ValueError(
-                f"y needs examples of two classes; none of class {name}{where} has a positive "
-                "sample weight"
+                f"y needs examples of two classes; none of class {name}{where} is there with a "
+                "positive sample weight (with several columns, 0 means: not part of the problem)"
             )
     return _problem(
         rows,
@@ -174,6 +179,13 @@ def _problem(
     )
 
 
+def _lanes_of(weight: NDArray[np.float64], lanes: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Columns of the weights; weights that all lanes share stay one column."""
+    if weight.strides[1] == 0:
+        return np.broadcast_to(weight[:, :1], (weight.shape[0], lanes.size))
+    return np.ascontiguousarray(weight[:, lanes])
+
+
 def _sum(mask: NDArray[np.bool_], weight: NDArray[np.float64] | None) -> NDArray[np.float64]:
     """Sum of the weights over the rows of each lane's mask."""
     if weight is None:
@@ -181,16 +193,16 @@ def _sum(mask: NDArray[np.bool_], weight: NDArray[np.float64] | None) -> NDArray
     return np.asarray(np.einsum("nk,nk->k", mask, weight, dtype=np.float64))
 
 
-def _sample_weight(sample_weight: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    weight = np.asarray(sample_weight, dtype=np.float64)
+def check_sample_weight(sample_weight: ArrayLike, n: int, lanes: int = 1) -> NDArray[np.float64]:
+    """Sample weights as (n, 1), or (n, lanes) if given per lane; a copy, finite, not all zero."""
+    weight = floats("sample_weight", sample_weight)
     if weight.ndim == 0:
-        weight = np.full(shape[0], float(weight))
+        weight = np.full(n, float(weight))
     if weight.ndim == 1:
         weight = weight[:, None]
-    if weight.ndim != 2 or weight.shape[0] != shape[0] or weight.shape[1] not in (1, shape[1]):
+    if weight.ndim != 2 or weight.shape[0] != n or weight.shape[1] not in (1, lanes):
         raise ValueError(
-            f"sample_weight must have one entry per row ({shape[0]}), got shape "
-            f"{np.shape(sample_weight)}"
+            f"sample_weight must have one entry per row ({n}), got shape {np.shape(sample_weight)}"
         )
     bad = np.argwhere(~(np.isfinite(weight) & (weight >= 0)))
     if bad.size:
@@ -200,13 +212,13 @@ def _sample_weight(sample_weight: ArrayLike, shape: tuple[int, ...]) -> NDArray[
         )
     if not weight.any():
         raise ValueError("sample_weight is zero for every row: there is nothing to learn from")
-    return np.broadcast_to(weight, shape)
+    return weight
 
 
 def _per_lane(
     name: str, value: ArrayLike | None, lanes: int, *, zero: bool = False
 ) -> NDArray[np.float64]:
-    array = np.asarray(value, dtype=np.float64)
+    array = floats(name, value)
     if array.ndim > 1 or (array.ndim == 1 and array.size != lanes):
         raise ValueError(f"{name} must be one number or {lanes}, got shape {array.shape}")
     bad = ~(np.isfinite(array) & ((array >= 0) if zero else (array > 0)))
@@ -217,6 +229,8 @@ def _per_lane(
 
 
 def _scaling(value: float) -> float:
-    if not 1e-150 <= value <= 1e150:  # its square must be a float64, too
+    if (
+        not 1e-150 <= number("intercept_scaling", value) <= 1e150
+    ):  # its square must be a float64, too
         raise ValueError(f"intercept_scaling must be in 1e-150 .. 1e150, got {value}")
     return float(value)

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from pegasos import _core
 
-IN_PLACE = (np.float32, np.float64, np.int8, np.uint8)
+IN_PLACE = (np.float64, np.float32, np.int8, np.uint8)
 """Value types the core reads without a copy."""
 
 _CHECKED_VALUES = 1 << 22  # values checked between two looks at the keyboard
@@ -49,7 +49,8 @@ def as_rows(X: Any, *, bias: float = 0.0) -> Rows:
     """View ``X`` as rows.
 
     C-contiguous arrays and CSR matrices of float32, float64, int8 or uint8 are used in place,
-    read-only and memory-mapped ones included. Other layouts and number types are converted.
+    read-only and memory-mapped ones included; they must not change while they are in use. Other
+    layouts and number types are converted.
     Raises ValueError or TypeError that names the first offending place.
     """
     if sparse.issparse(X):
@@ -67,7 +68,7 @@ def _dense(X: Any, bias: float) -> tuple[_core.Rows, float, float, bool]:
     array = _numbers(array)
     if array.shape[1] > 1 and array.strides[1] != array.itemsize:
         array = np.ascontiguousarray(array)
-    if array.shape[0] > 1 and array.strides[0] % array.itemsize:
+    if not array.flags.aligned or (array.shape[0] > 1 and array.strides[0] % array.itemsize):
         array = np.ascontiguousarray(array)
     d = array.shape[1]
     return _core.Rows.dense(array, bias), float(d), float(d * array.itemsize), False
@@ -77,7 +78,7 @@ def _csr(X: Any, bias: float) -> tuple[_core.Rows, float, float, bool]:
     if X.ndim != 2:
         raise ValueError(f"X must be two-dimensional (rows x features), got shape {X.shape}")
     csr = X if X.format == "csr" else X.tocsr()
-    values = np.ascontiguousarray(_numbers(np.asarray(csr.data)))
+    values = np.require(_numbers(np.asarray(csr.data)), requirements=["C", "A"])
     indices, indptr = np.asarray(csr.indices), np.asarray(csr.indptr)
     if indices.dtype != indptr.dtype or indices.dtype not in (np.int32, np.int64):
         indices, indptr = indices.astype(np.int64), indptr.astype(np.int64)
@@ -86,7 +87,11 @@ def _csr(X: Any, bias: float) -> tuple[_core.Rows, float, float, bool]:
         raise ValueError(f"X.indptr must have {n + 1} entries for {n} rows, got {indptr.size}")
     try:
         rows = _core.Rows.csr(
-            values, np.ascontiguousarray(indices), np.ascontiguousarray(indptr), d, bias
+            values,
+            np.require(indices, requirements=["C", "A"]),
+            np.require(indptr, requirements=["C", "A"]),
+            d,
+            bias,
         )
     except ValueError as error:
         raise ValueError(f"X is not a valid CSR matrix: {error}") from None

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 
+from pegasos.arguments import floats, functions, number
 from pegasos.certificate import Certificate
 from pegasos.certificate import certify as certify_problem
 from pegasos.driver import Callback, Limits, StopReason, run
@@ -89,11 +92,15 @@ def solve(
 
     Ctrl-C ends the run with the last certified model; a second Ctrl-C raises.
     """
+    began = time.perf_counter()
     config = by_name(solver)
     check_loss(loss)
-    limits = _limits(max_time, max_epochs, max_steps)
-    config.check_limits({"max_time": max_time, "max_epochs": max_epochs, "max_steps": max_steps})
+    limits = Limits(max_time, max_epochs, max_steps)
+    config.check_limits(limits)
+    if limits.none:
+        limits = Limits(max_epochs=DEFAULT_MAX_EPOCHS)
     mode = resolve_intercept(intercept, config)
+    check_scaling(mode, intercept_scaling)
     labels, single = _labels(y)
     problem = make_problem(
         X,
@@ -110,9 +117,10 @@ def solve(
         tol=check_tol(tol),
         limits=limits,
         seed=_seed(seed),
-        callbacks=callbacks,
+        callbacks=functions("callbacks", callbacks),
         checkpoint_every=_positive("checkpoint_every", checkpoint_every),
         scalar=single,
+        began=began,
     )
     w, duals = outcome.W[:-1].T, outcome.duals
     return Result(
@@ -140,13 +148,17 @@ def certify(
     intercept: Intercept = "none",
     intercept_scaling: float = 1.0,
     sample_weight: ArrayLike | None = None,
+    positive: ArrayLike = 1.0,
+    negative: ArrayLike = 1.0,
 ) -> Certificate:
     """Check a proof: the certificate of any model and any duals, recomputed from the data.
 
-    The arguments are those of ``solve``; ``w``, ``b`` and ``duals`` may come from anywhere. Duals
+    The arguments are those of ``solve``, and ``positive``, ``negative`` the weights of the two
+    classes; ``w``, ``b`` and ``duals`` may come from anywhere. Duals
     outside the box 0 <= a <= c are refused. Without duals the bound is D = 0. With a free
     intercept the certificate is that of the best b for w; ``b`` may be left out.
     """
+    check_scaling(intercept, intercept_scaling)
     labels, single = _labels(y)
     problem = make_problem(
         X,
@@ -156,6 +168,8 @@ def certify(
         intercept=intercept,
         intercept_scaling=intercept_scaling,
         sample_weight=sample_weight,
+        positive=positive,
+        negative=negative,
     )
     W, intercepts = _model(problem, w, b)
     a = np.zeros((problem.n, problem.lanes)) if duals is None else _feasible(problem, duals)
@@ -177,6 +191,14 @@ def resolve_intercept(intercept: str, solver: Solver) -> Intercept:
     return cast(Intercept, mode)
 
 
+def check_scaling(intercept: str, intercept_scaling: float) -> None:
+    """Raise ValueError for a scaling of a constant feature that is not there."""
+    if intercept != "regularized" and intercept_scaling != 1.0:
+        raise ValueError(
+            f"intercept={intercept!r} would ignore intercept_scaling={intercept_scaling!r}"
+        )
+
+
 def check_loss(loss: str) -> None:
     """Raise ValueError for a loss that no solver trains."""
     if loss != "hinge":
@@ -185,7 +207,11 @@ def check_loss(loss: str) -> None:
 
 def _labels(y: ArrayLike) -> tuple[NDArray[np.int8], bool]:
     """Labels as (n, K) in {-1, 0, +1}, and whether y was one binary problem."""
+    if sparse.issparse(y):
+        raise TypeError("y must be an array, not a sparse matrix")
     array = np.asarray(y)
+    if array.dtype.kind == "c":
+        raise TypeError("y must hold labels, not complex numbers")
     if array.ndim == 2:
         wrong = np.argwhere(~np.isin(array, (-1, 0, 1)))
         if wrong.size:
@@ -200,7 +226,10 @@ def _labels(y: ArrayLike) -> tuple[NDArray[np.int8], bool]:
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         row = int(np.flatnonzero(~np.isfinite(array))[0])
         raise ValueError(f"y contains NaN or infinity (inf) at row {row}")
-    classes, inverse = np.unique(array, return_inverse=True)
+    try:
+        classes, inverse = np.unique(array, return_inverse=True)
+    except TypeError:
+        raise TypeError("y mixes labels of several types, or has missing ones") from None
     if classes.size != 2:
         raise ValueError(
             f"y must hold two classes, got {classes.size}; pegasos.LinearSVC trains several, or "
@@ -209,24 +238,15 @@ def _labels(y: ArrayLike) -> tuple[NDArray[np.int8], bool]:
     return (2 * inverse.reshape(-1, 1) - 1).astype(np.int8), True
 
 
-def _limits(max_time: float | None, max_epochs: float | None, max_steps: int | None) -> Limits:
-    _positive("max_time", max_time)
-    _positive("max_epochs", max_epochs)
-    _positive("max_steps", max_steps)
-    if max_time is None and max_epochs is None and max_steps is None:
-        return Limits(max_epochs=DEFAULT_MAX_EPOCHS)
-    return Limits(max_time, max_epochs, None if max_steps is None else int(max_steps))
-
-
 def _positive(name: str, value: float | None) -> float | None:
-    if value is not None and not (np.isfinite(value) and value > 0):
+    if value is not None and not (np.isfinite(number(name, value)) and value > 0):
         raise ValueError(f"{name} must be positive or None, got {value}")
     return value
 
 
 def check_tol(tol: float) -> float:
     """``tol`` as a float; raises ValueError unless it is finite and not negative."""
-    if not (np.isfinite(tol) and tol >= 0):
+    if not (np.isfinite(number("tol", tol)) and tol >= 0):
         raise ValueError(f"tol must be finite and not negative, got {tol}")
     return float(tol)
 
@@ -234,7 +254,7 @@ def check_tol(tol: float) -> float:
 def _seed(seed: int | None) -> int:
     if seed is None:
         return int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
-    if seed != int(seed) or not 0 <= seed < 2**64:
+    if not 0 <= number("seed", seed) < 2**64 or seed != int(seed):
         raise ValueError(f"seed must be a whole number in 0 .. 2^64 - 1, got {seed}")
     return int(seed)
 
@@ -244,10 +264,15 @@ def _model(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Padded weights, the intercept in the constant feature's place where it is regularized."""
     K, d = problem.lanes, problem.rows.d
-    rows = np.atleast_2d(np.asarray(w, dtype=np.float64))
+    rows, intercepts = np.atleast_2d(floats("w", w)), np.atleast_1d(floats("b", b))
     if rows.shape != (K, d):
         raise ValueError(f"w must be ({d},) or ({K}, {d}), got shape {np.shape(w)}")
-    intercepts = np.broadcast_to(np.asarray(b, dtype=np.float64), (K,)).copy()
+    if intercepts.shape not in ((1,), (K,)):
+        raise ValueError(f"b must be a number or ({K},), got shape {np.shape(b)}")
+    intercepts = np.broadcast_to(intercepts, (K,)).copy()
+    for name, values in (("w", rows), ("b", intercepts)):
+        if not np.isfinite(values).all():
+            raise ValueError(f"{name} contains NaN or infinity: there is nothing to certify")
     if problem.intercept == "none" and intercepts.any():
         raise ValueError("b must be 0 with intercept='none'")
     W = np.zeros(problem.weights_shape)
@@ -258,9 +283,13 @@ def _model(
 
 
 def _feasible(problem: Problem, duals: ArrayLike) -> NDArray[np.float64]:
-    a = np.asarray(duals, dtype=np.float64).reshape(problem.n, -1)
+    a = floats("duals", duals)
+    if a.ndim == 1:
+        a = a[:, None]
     if a.shape != (problem.n, problem.lanes):
-        raise ValueError(f"duals must have one entry per row and problem, got {np.shape(duals)}")
+        raise ValueError(
+            f"duals must be ({problem.n},) or ({problem.n}, {problem.lanes}), got {np.shape(duals)}"
+        )
     outside = np.argwhere(~((a >= 0) & (a <= problem.costs())))
     if outside.size:
         row, lane = outside[0]

@@ -117,9 +117,25 @@ def test_every_solver_can_be_asked_for(solver):
 def test_a_fit_that_stops_early_warns_how_far_it_may_be():
     X, y = binary()
     with pytest.warns(ConvergenceWarning, match=r"max_epochs.*within [0-9.]+% of it"):
-        model = LinearSVC(C=100, tol=1e-12, max_iter=3, random_state=0).fit(X, y)
+        model = LinearSVC(C=0.01, tol=1e-12, max_iter=3, random_state=0).fit(X, y)
     assert model.stop_reason_ == "max_epochs"
     assert model.n_iter_ == 3
+
+
+def test_a_fit_far_from_the_optimum_says_how_many_times():
+    X, y = binary()
+    with pytest.warns(ConvergenceWarning, match=r"at most [0-9.]+ times the optimum"):
+        LinearSVC(C=100, tol=1e-12, max_iter=3, random_state=0).fit(X, y)
+
+
+def test_a_gap_below_its_rounding_is_not_called_proven():
+    # Separable at a margin of 1e9: P* is 1e-21, far below the rounding of the losses around 1.
+    X = np.array([[-1338432519.4768548, 361253748.64337677],
+                  [1292893050.1938052, 453671264.25696814],
+                  [-1690159942.9769263, -728195027.4352487]])  # fmt: skip
+    with pytest.warns(ConvergenceWarning, match="Rounding errors|proven to be"):
+        model = LinearSVC(C=32.2, fit_intercept=False, random_state=0).fit(X, [-1, 1, -1])
+    assert model.stop_reason_ != "converged"
 
 
 def test_warm_start_continues_from_the_duals():
@@ -150,7 +166,7 @@ def test_warm_start_continues_from_the_duals():
         ({"fit_intercept": False, "intercept": "regularized"}, "contradicts"),
         ({"class_weight": "heavy"}, "class_weight must be"),
         ({"class_weight": {9: 1.0}}, "class 9, which is not in y"),
-        ({"class_weight": {0: -1.0}}, "class weight must be finite and not negative"),
+        ({"class_weight": {0: -1.0}}, r"class_weight\[0\] must be finite and not negative"),
         ({"solver": "nope"}, "solver must be one of"),
     ],
 )
@@ -192,6 +208,28 @@ def test_narrow_types_predict_as_their_values(dtype):
     model = LinearSVC(C=1e-3, random_state=0).fit(X, y)
     wide = X.astype(np.float64)
     np.testing.assert_allclose(model.decision_function(X), model.decision_function(wide), rtol=1e-6)
+
+
+def test_whole_numbers_keep_their_digits():
+    big = 2**24
+    X = np.array([[big, 0], [big + 1, 0], [big, 1], [big + 1, 1]] * 5, dtype=np.int64)
+    y = X[:, 0] > big
+    model = LinearSVC(C=1e3, fit_intercept=True, intercept_scaling=1e7, max_iter=5)
+    with pytest.warns(ConvergenceWarning):
+        model.fit(X, y)
+    exact = pegasos.certify(
+        X.astype(np.float64), y, model.coef_[0], model.intercept_, C=1e3,
+        intercept="regularized", intercept_scaling=1e7,
+    )  # fmt: skip
+    assert model.objective_ == pytest.approx(exact.primal, rel=1e-12)
+
+
+@pytest.mark.parametrize("weight", [np.ones(7), np.ones((300, 2)), "heavy"])
+@pytest.mark.parametrize("class_weight", [None, "balanced"])
+def test_bad_sample_weights_are_named(weight, class_weight):
+    X, y = binary()
+    with pytest.raises((TypeError, ValueError), match="sample_weight"):
+        LinearSVC(class_weight=class_weight).fit(X, y, sample_weight=weight)
 
 
 def test_verbose_is_silent_away_from_a_terminal(capsys):

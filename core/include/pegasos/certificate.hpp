@@ -16,6 +16,7 @@ struct GapSums {
   double cost_norm;      // sum c |x|: bounds the rounding of the losses
   double dual_norm;      // sum a |x|: bounds the rounding of sum a y x
   double support;        // number of a > 0
+  double blocks;         // number of sums added up: those inside one are compensated
 };
 
 struct GapPass {

@@ -4,7 +4,9 @@
 // 0.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 
 #include "pegasos/rows.hpp"
 
@@ -33,6 +35,12 @@ struct ProblemView {
                              : factor * weight[row * weight_row_stride + lane * weight_lane_stride];
   }
 };
+
+// Counts that stop at their largest value: errors / presentations then stays at most one.
+inline void add_saturating(std::uint32_t& count, std::int64_t more) {
+  constexpr std::int64_t most = std::numeric_limits<std::uint32_t>::max();
+  count = static_cast<std::uint32_t>(std::min(most, static_cast<std::int64_t>(count) + more));
+}
 
 // How far one call may go. Stopping early never changes what is computed, only when.
 struct Budget {

@@ -90,7 +90,7 @@ class Sampler {
   }
 
   // permute and cycle: how often each row has been visited.
-  void count_visits(std::uint32_t* counts) const;
+  void count_visits(std::int64_t* counts) const;
 
  private:
   std::int64_t row_of(std::int64_t slot, std::int64_t place) {

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from pegasos.arguments import number
 
 
 def one_vs_rest(
@@ -45,16 +48,35 @@ def class_weights(
             raise ValueError(
                 f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}"
             )
-        rows = np.ones(codes.size) if sample_weight is None else np.asarray(sample_weight, float)
+        rows = np.ones(codes.size) if sample_weight is None else np.ravel(sample_weight)
         totals = np.bincount(codes, weights=rows, minlength=classes.size)
         balanced = np.zeros(classes.size)
         np.divide(totals.sum(), classes.size * totals, out=balanced, where=totals > 0)
         return balanced
+    if not isinstance(class_weight, Mapping):
+        raise TypeError(f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}")
     known = {label: code for code, label in enumerate(classes.tolist())}
     weights = np.ones(classes.size)
-    for label, weight in dict(class_weight).items():
+    for label, weight in class_weight.items():
         key = label.item() if isinstance(label, np.generic) else label
         if key not in known:
             raise ValueError(f"class_weight names class {label!r}, which is not in y")
+        if not (np.isfinite(number(f"class_weight[{label!r}]", weight)) and weight >= 0):
+            raise ValueError(
+                f"class_weight[{label!r}] must be finite and not negative, got {weight}"
+            )
         weights[known[key]] = weight
     return weights
+
+
+def check_classes_weigh(
+    classes: NDArray[Any], codes: NDArray[np.intp], sample_weight: NDArray[np.float64]
+) -> None:
+    """Raise ValueError if a class has examples of weight zero only."""
+    totals = np.bincount(codes, weights=sample_weight[:, 0], minlength=classes.size)
+    if not totals.all():
+        missing = classes[int(np.argmin(totals > 0))]
+        raise ValueError(
+            f"every example of class {missing!r} has a sample_weight of zero: leave the class out "
+            "of y, or weigh it"
+        )

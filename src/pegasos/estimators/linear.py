@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from contextlib import ExitStack
 from typing import Any, Literal, Self
@@ -15,14 +16,16 @@ from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from pegasos.arguments import functions
 from pegasos.driver import Limits, Outcome, run
-from pegasos.estimators.labels import class_weights, one_vs_rest
-from pegasos.problem import Problem, make_problem
+from pegasos.estimators.labels import check_classes_weigh, class_weights, one_vs_rest
+from pegasos.problem import Problem, check_sample_weight, make_problem
 from pegasos.progress import ProgressLine
 from pegasos.rows import IN_PLACE
-from pegasos.solve import check_loss, check_tol, resolve_intercept
+from pegasos.solve import check_loss, check_scaling, check_tol, resolve_intercept
 from pegasos.solvers import Solver, by_name
 
+_READ_TYPES = [*IN_PLACE, np.bool_]  # anything else becomes float64
 _PREDICT_BYTES = 1 << 24  # float64 bytes of X converted at a time
 
 # Problems of at most this many values x lanes are solved by exact solvers to _TINY_TOL whatever
@@ -52,12 +55,15 @@ class LinearSVC(ClassifierMixin, BaseEstimator):
     fit_intercept : False is ``intercept="none"``.
     multi_class : ``"ovr"``.
     class_weight : dict, ``"balanced"`` or None, as in scikit-learn.
-    max_iter : passes over the data after which to stop anyway.
+    max_iter : passes over the data after which to stop anyway; None for no limit.
     max_time : seconds after which to stop anyway.
     warm_start : start the exact solver from the previous fit's duals, if the data have the same
         rows and classes.
     callbacks : called with each ``pegasos.Record``; one that returns True stops the fit.
     verbose : 1 shows a progress line on a terminal.
+
+    Ctrl-C ends a fit with its last certified model. In a loop of fits, such as a grid search, press
+    it twice within a second to end the loop.
 
     Attributes
     ----------
@@ -65,7 +71,8 @@ class LinearSVC(ClassifierMixin, BaseEstimator):
     n_iter_ : passes over the data.
     certificate_ : the proof: ``primal``, ``dual``, ``gap``, ``relative_gap``; floats for two
         classes, one entry per class for more.
-    dual_gap_, objective_ : its gap and primal.
+    dual_gap_, objective_ : its gap and primal, per example: the objective above divided by C and
+        the sum of the sample weights.
     history_ : the certificates taken on the way.
     stop_reason_ : converged, max_epochs, max_time, interrupted or callback.
     """
@@ -84,7 +91,7 @@ class LinearSVC(ClassifierMixin, BaseEstimator):
         intercept_scaling: float = 1.0,
         multi_class: Literal["ovr"] = "ovr",
         class_weight: Any = None,
-        max_iter: float = 1000,
+        max_iter: float | None = 1000,
         max_time: float | None = None,
         random_state: Any = None,
         warm_start: bool = False,
@@ -112,13 +119,17 @@ class LinearSVC(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Train on X (n, d) and the classes y (n,)."""
-        solver, intercept = self._checked_options()
+        began = time.perf_counter()
+        solver, limits, intercept = self._checked_options()
         X, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=list(IN_PLACE), order="C",
+            self, X, y, accept_sparse="csr", dtype=_READ_TYPES, order="C",
             ensure_all_finite=False,
         )  # fmt: skip
         check_classification_targets(y)
         classes, codes = np.unique(column_or_1d(y, warn=True), return_inverse=True)
+        if sample_weight is not None:
+            sample_weight = check_sample_weight(sample_weight, codes.size)
+            check_classes_weigh(classes, codes, sample_weight)
         weights = class_weights(self.class_weight, classes, codes, sample_weight)
         labels, positive, negative = one_vs_rest(codes, weights)
         problem = make_problem(
@@ -133,18 +144,19 @@ class LinearSVC(ClassifierMixin, BaseEstimator):
             negative=negative,
         )
         with ExitStack() as stack:
-            callbacks = tuple(self.callbacks)
+            callbacks = functions("callbacks", self.callbacks)
             if self.verbose:
                 callbacks += (stack.enter_context(ProgressLine(self.tol, "LinearSVC")),)
             outcome = run(
                 problem,
                 solver,
                 tol=self._working_tol(problem, solver),
-                limits=Limits(max_time=self.max_time, max_epochs=self.max_iter),
+                limits=limits,
                 seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
                 callbacks=callbacks,
                 scalar=len(classes) == 2,
                 start_duals=self._previous_duals(classes, (problem.n, problem.lanes)),
+                began=began,
             )
         self._store(classes, outcome)
         return self
@@ -152,7 +164,7 @@ class LinearSVC(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """w.x + b: (n,) for two classes, positive for the second; (n, classes) for more."""
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=list(IN_PLACE), reset=False)
+        X = validate_data(self, X, accept_sparse="csr", dtype=_READ_TYPES, reset=False)
         scores = _products(X, self.coef_) + self.intercept_
         return scores.ravel() if scores.shape[1] == 1 else scores
 
@@ -182,7 +194,7 @@ class LinearSVC(ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
-    def _checked_options(self) -> tuple[Solver, Any]:
+    def _checked_options(self) -> tuple[Solver, Limits, Any]:
         check_loss(self.loss)
         if self.penalty != "l2":
             raise ValueError(
@@ -190,23 +202,23 @@ class LinearSVC(ClassifierMixin, BaseEstimator):
             )
         if self.multi_class != "ovr":
             raise ValueError(f"multi_class must be 'ovr', got {self.multi_class!r}")
-        for name in ("max_iter", "max_time"):
-            value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise ValueError(f"{name} must be positive, got {value}")
+        try:
+            limits = Limits(max_time=self.max_time, max_epochs=self.max_iter)
+        except ValueError as error:
+            raise ValueError(str(error).replace("max_epochs", "max_iter")) from None
         solver = by_name(self.solver)
-        solver.check_limits(
-            {"max_steps": None, "max_epochs": self.max_iter, "max_time": self.max_time}
-        )
+        solver.check_limits(limits)
         if self.warm_start and not solver.warm_starts:
             raise ValueError(f"solver {solver.name!r} would ignore warm_start=True")
+        intercept: Any = "none"
         if self.fit_intercept:
-            return solver, resolve_intercept(self.intercept, solver)
-        if self.intercept not in ("auto", "none"):
+            intercept = resolve_intercept(self.intercept, solver)
+        elif self.intercept not in ("auto", "none"):
             raise ValueError(
                 f"fit_intercept=False contradicts intercept={self.intercept!r}; drop one of them"
             )
-        return solver, "none"
+        check_scaling(intercept, self.intercept_scaling)
+        return solver, limits, intercept
 
     def _working_tol(self, problem: Problem, solver: Solver) -> float:
         tol = check_tol(self.tol)
@@ -231,24 +243,31 @@ class LinearSVC(ClassifierMixin, BaseEstimator):
         self.objective_ = outcome.certificate.primal
         self.history_ = outcome.history
         gap = np.max(outcome.certificate.relative_gap)
-        self.stop_reason_ = "converged" if gap <= self.tol else outcome.stop_reason
+        proven = np.all(outcome.certificate.proves(self.tol))
+        self.stop_reason_ = "converged" if proven else outcome.stop_reason
         if self.warm_start:
             self._duals = outcome.duals
         elif hasattr(self, "_duals"):
             del self._duals
-        if gap > self.tol:
-            known = (
-                "nothing is proven about it yet"
-                if np.isinf(gap)
-                else (f"the model is proven to be within {gap:.2%} of it")
-            )
-            warnings.warn(
-                f"The fit stopped ({outcome.stop_reason}) before its objective was proven to be "
-                f"within tol={self.tol:g} of the optimum: {known}. Raise max_iter or max_time, "
-                "scale the features, or lower C.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+        if not proven:
+            warnings.warn(self._not_proven(outcome, gap), ConvergenceWarning, stacklevel=3)
+
+    def _not_proven(self, outcome: Outcome, gap: float) -> str:
+        if np.isinf(gap):
+            known = "nothing is proven about it yet"
+        elif gap > 1:
+            known = f"its objective is proven to be at most {1 + gap:.3g} times the optimum"
+        else:
+            known = f"the model is proven to be within {gap:.2%} of it"
+        text = (
+            f"The fit stopped ({outcome.stop_reason}) before its objective was proven to be within "
+            f"tol={self.tol:g} of the optimum: {known}."
+        )
+        if gap <= self.tol:
+            return text + " Rounding errors could be as large as tol: scale the features."
+        if outcome.stop_reason in ("max_epochs", "max_time"):
+            text += " Raise max_iter or max_time, scale the features, or lower C."
+        return text
 
 
 def _products(X: Any, coef: Any) -> NDArray[np.float64]:

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pegasos.certificate import DualsOf, Floats
 from pegasos.problem import Problem
+
+
+class AnyLimits(Protocol):
+    """What a solver may ask of a run's limits."""
+
+    @property
+    def none(self) -> bool:
+        """Whether there is no limit at all."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +68,7 @@ class Solver(ABC):
     exact: ClassVar[bool] = False  # converges linearly, so that tight tolerances are cheap
     warm_starts: ClassVar[bool] = False
 
-    def check_limits(self, limits: Mapping[str, Any]) -> None:  # noqa: B027 - most accept any
+    def check_limits(self, limits: AnyLimits) -> None:  # noqa: B027 - most accept any
         """Raise ValueError if the run could not end with these limits."""
 
     @abstractmethod
@@ -91,11 +98,6 @@ class Solver(ABC):
         It only decides when a certificate is worth a pass over the data.
         """
         return None
-
-
-def relative(primal: Floats, dual: Floats) -> Floats:
-    """primal / dual - 1, infinite where dual <= 0."""
-    return np.divide(primal, dual, out=np.full_like(dual, np.inf), where=dual > 0) - 1
 
 
 def shares(problem: Problem, errors: NDArray[np.uint32], presentations: NDArray[Any]) -> DualsOf:

@@ -17,10 +17,10 @@ from typing import ClassVar
 import numpy as np
 
 from pegasos import _core
-from pegasos.certificate import DualsOf, Floats, GapSums, blocks
+from pegasos.certificate import DualsOf, Floats, GapSums, blocks, relative_gap
 from pegasos.problem import Problem
 from pegasos.solvers import order
-from pegasos.solvers.base import Solver, State, relative
+from pegasos.solvers.base import Solver, State
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +74,7 @@ class DualCoordinate(Solver):
         w2 = np.einsum("jk,jk->k", state["W"], state["W"])[: problem.lanes]
         half = problem.s / 2 * w2
         dual = state["duals"].sum(axis=0) - half
-        return relative(half + state["loss"], dual)
+        return relative_gap(half + state["loss"], dual)
 
 
 def _weighted_rows(problem: Problem, duals: Floats) -> Floats:

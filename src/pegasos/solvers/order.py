@@ -13,8 +13,6 @@ from pegasos.solvers.base import State
 
 Sampling = Literal["iid", "permute", "cycle"]
 
-_CURSOR_SIZE = 4
-
 # Rows that come from memory one at a time cost three times those that stream by in chunks of a few
 # pages. On text in no particular order, chunks of consecutive rows need no more epochs than single
 # rows; on data of few features they need many more, so those get a plain permutation. Rows sorted
@@ -42,7 +40,7 @@ def start(problem: Problem, sampling: Sampling, seed: int) -> dict[str, NDArray[
     chunks = problem.n >> chunk_bits(problem) if sampling == "permute" else 0
     return {
         "seed": np.array([seed], dtype=np.uint64),
-        "cursor": np.zeros(_CURSOR_SIZE, dtype=np.int64),
+        "cursor": np.zeros(_core.CURSOR_SIZE, dtype=np.int64),
         "chunks": np.arange(chunks, dtype=np.uint32),
     }
 
@@ -59,8 +57,8 @@ def sampler(problem: Problem, sampling: Sampling, state: State) -> _core.Sampler
     )
 
 
-def visits(problem: Problem, sampling: Sampling, state: State) -> NDArray[np.uint32]:
+def visits(problem: Problem, sampling: Sampling, state: State) -> NDArray[np.int64]:
     """How often each row has been visited in a permuted or cyclic order."""
-    counts = np.empty(problem.n, dtype=np.uint32)
+    counts = np.empty(problem.n, dtype=np.int64)
     sampler(problem, sampling, state).count_visits(problem.n, counts)
     return counts

@@ -16,17 +16,21 @@ average ``a_total`` and ``late`` with sum_t w_t = a_total v - late; and the orde
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from pegasos import _core
+from pegasos.arguments import number
 from pegasos.certificate import DualsOf, Floats
 from pegasos.problem import Problem
 from pegasos.solvers import order
-from pegasos.solvers.base import Solver, State, shares
+from pegasos.solvers.base import AnyLimits, Solver, State, shares
+
+_PER_LANE = {
+    "a", "nu", "nu_peak", "t", "errors", "violators", "batch_rows", "batch_violators", "a_total",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,27 +67,28 @@ class Pegasos(Solver):
                 raise ValueError("batch_size='all' takes every row each step: it has no sampling")
         elif (
             isinstance(self.batch_size, str)
+            or not 1 <= number("batch_size", self.batch_size) < 2**32
             or self.batch_size != int(self.batch_size)
-            or self.batch_size < 1
         ):
             raise ValueError(
-                f"batch_size must be a whole number >= 1 or 'all', got {self.batch_size!r}"
+                f"batch_size must be a whole number in 1 .. 2^32 - 1, or 'all', "
+                f"got {self.batch_size!r}"
             )
         for option, allowed in (
             ("sampling", ("iid", "permute", "cycle")),
             ("init", ("zero", "random")),
             ("count", ("always", "on_loss")),
+            ("project", (True, False)),
+            ("average", (True, False)),
         ):
             if getattr(self, option) not in allowed:
                 raise ValueError(
                     f"{option} must be one of {allowed}, got {getattr(self, option)!r}"
                 )
 
-    def check_limits(self, limits: Mapping[str, Any]) -> None:
+    def check_limits(self, limits: AnyLimits) -> None:
         """Counting only steps with a loss cannot close the gap."""
-        if self.count == "on_loss" and all(
-            limits[name] is None for name in ("max_steps", "max_epochs", "max_time")
-        ):
+        if self.count == "on_loss" and limits.none:
             raise ValueError(
                 "count='on_loss' solves a problem with a smaller lam, so its gap cannot close: "
                 "set max_steps (or max_epochs, max_time)"
@@ -102,6 +107,8 @@ class Pegasos(Solver):
             "errors": np.zeros((problem.n, K), dtype=np.uint32),
             "batch": np.zeros(k, dtype=np.uint32),
             "violators": np.zeros((k, K), dtype=np.uint8),
+            "batch_rows": np.zeros(K, dtype=np.int64),
+            "batch_violators": np.zeros(K, dtype=np.int64),
             "batch_cursor": np.zeros(3, dtype=np.int64),
         }
         if self._order == "iid":
@@ -113,15 +120,13 @@ class Pegasos(Solver):
             rng = np.random.default_rng(seed)
             rows = problem.rows.d + (problem.bias != 0)
             w = rng.standard_normal((rows, K))
-            norm = np.sqrt(problem.cost / problem.s) * rng.uniform(size=K)
+            norm = np.sqrt(_radius_squared(problem)) * rng.uniform(size=K)
             arrays["v"][:rows, :K] = w / np.linalg.norm(w, axis=0) * norm
             arrays["nu"][:] = arrays["nu_peak"][:] = norm**2
         return State(
             arrays | order.start(problem, self._order, seed),
             weights=frozenset({"v", "late"} & arrays.keys()),
-            per_lane=frozenset(
-                {"a", "nu", "nu_peak", "t", "errors", "violators", "a_total"} & arrays.keys()
-            ),
+            per_lane=frozenset(_PER_LANE & arrays.keys()),
         )
 
     def advance(
@@ -139,7 +144,7 @@ class Pegasos(Solver):
             a_total=arrays.get("a_total"),
             late=arrays.get("late"),
             draws=arrays.get("draws"),
-            radius_squared=problem.cost / problem.s,
+            radius_squared=_radius_squared(problem),
             work=work,
             stop_seen=stop_seen,
             stop_steps=stop_steps,
@@ -147,7 +152,7 @@ class Pegasos(Solver):
                 name: arrays[name]
                 for name in (
                     "v", "a", "nu", "nu_peak", "updates", "t", "errors", "batch", "violators",
-                    "batch_cursor",
+                    "batch_rows", "batch_violators", "batch_cursor",
                 )
             },
         )  # fmt: skip
@@ -176,3 +181,9 @@ class Pegasos(Solver):
 
     def _rows_per_step(self, problem: Problem) -> int:
         return problem.n if self.batch_size == "all" else int(self.batch_size)
+
+
+def _radius_squared(problem: Problem) -> Floats:
+    """R^2 = sum(c) / s of the ball that holds the optimum, kept within float64."""
+    with np.errstate(over="ignore"):
+        return np.minimum(problem.cost / problem.s, 1e300)

@@ -10,22 +10,22 @@ a_i = c_i I_i / T lies in the box and w(a) = u / (lam t) = w, so D costs no pass
 epochs. Before that, a_i = c_i (errors of i) / (presentations of i) is feasible too.
 
 State: ``U`` (u), ``t`` per lane, ``errors`` (I), ``draws`` (SGDR: visits of each row), ``loss``
-(the losses met in this epoch), and the order.
+(the losses met in this epoch), ``error_cost`` (sum of c over all margin errors), and the order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from pegasos import _core
-from pegasos.certificate import DualsOf, Floats
+from pegasos.arguments import number
+from pegasos.certificate import DualsOf, Floats, relative_gap
 from pegasos.problem import Problem
 from pegasos.solvers import order
-from pegasos.solvers.base import Solver, State, relative, shares
+from pegasos.solvers.base import AnyLimits, Solver, State, shares
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +46,7 @@ class _MarginPerceptron(Solver):
             "U": np.zeros(problem.weights_shape),
             "t": np.zeros(K, dtype=np.int64),
             "errors": np.zeros((problem.n, K), dtype=np.uint32),
+            "error_cost": np.zeros(K),
             "loss": np.zeros(K),
         }
         if self.sampling == "iid":
@@ -53,7 +54,7 @@ class _MarginPerceptron(Solver):
         return State(
             arrays | order.start(problem, self.sampling, seed),
             weights=frozenset({"U"}),
-            per_lane=frozenset({"t", "errors", "loss"}),
+            per_lane=frozenset({"t", "errors", "error_cost", "loss"}),
         )
 
     def advance(
@@ -68,6 +69,7 @@ class _MarginPerceptron(Solver):
             t=state["t"],
             errors=state["errors"],
             draws=state.arrays.get("draws"),
+            error_cost=state["error_cost"],
             loss=state["loss"],
             work=work,
             stop_seen=stop_seen,
@@ -94,12 +96,8 @@ class _MarginPerceptron(Solver):
             return None
         w2 = np.einsum("jk,jk->k", state["U"], state["U"])[: problem.lanes]
         half = problem.s / 2 * w2 / (problem.lam * np.maximum(state["t"], 1)) ** 2
-        dual = np.zeros(problem.lanes)
-        step = max(1, (1 << 20) // problem.lanes)
-        duals = self.duals(problem, state)
-        for lo in range(0, problem.n, step):
-            dual += duals(lo, min(problem.n, lo + step)).sum(axis=0)
-        return relative(half + state["loss"], dual - half)
+        dual = state["error_cost"] / (state.seen // problem.n * self.presentations)
+        return relative_gap(half + state["loss"], dual - half)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,9 +107,9 @@ class SGDR(_MarginPerceptron):
     name: ClassVar[str] = "sgdr"
     sampling: ClassVar[order.Sampling] = "iid"
 
-    def check_limits(self, limits: Mapping[str, Any]) -> None:
+    def check_limits(self, limits: AnyLimits) -> None:
         """A number of steps, epochs or seconds is part of the algorithm."""
-        if all(limits[name] is None for name in ("max_steps", "max_epochs", "max_time")):
+        if limits.none:
             raise ValueError("SGDR runs for a given number of steps: set max_steps (or max_epochs)")
 
 
@@ -131,8 +129,11 @@ class SGDM(_MarginPerceptron):
 
     def __post_init__(self) -> None:
         """Check the option."""
-        if self.multiplicity != int(self.multiplicity) or self.multiplicity < 1:
-            raise ValueError(f"multiplicity must be a whole number >= 1, got {self.multiplicity}")
+        m = number("multiplicity", self.multiplicity)
+        if not 1 <= m <= 10**6 or m != int(m):
+            raise ValueError(
+                f"multiplicity must be a whole number in 1 .. 1,000,000, got {self.multiplicity}"
+            )
 
     @property
     def presentations(self) -> int:

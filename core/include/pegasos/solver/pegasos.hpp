@@ -29,11 +29,13 @@ struct BatchCursor {
 
 struct PegasosState {
   ScaledVectors w;
-  std::int64_t* t;          // lanes: the next step's number, from 1
-  std::uint32_t* errors;    // n x lanes: times the row was a violator
-  std::uint32_t* draws;     // n: times the row was drawn; null unless sampling is iid
-  std::uint32_t* batch;     // batch_size rows
-  std::uint8_t* violators;  // batch_size x lanes
+  std::int64_t* t;                // lanes: the next step's number, from 1
+  std::uint32_t* errors;          // n x lanes: times the row was a violator
+  std::uint32_t* draws;           // n: times the row was drawn; null unless sampling is iid
+  std::uint32_t* batch;           // batch_size rows
+  std::uint8_t* violators;        // batch_size x lanes
+  std::int64_t* batch_rows;       // lanes: rows of the batch that are in the lane
+  std::int64_t* batch_violators;  // lanes: those that violate
   BatchCursor* cursor;
   const double* radius_squared;  // lanes
 };

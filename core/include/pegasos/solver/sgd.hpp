@@ -25,6 +25,7 @@ struct SgdState {
   std::int64_t* t;        // lanes: presentations so far
   std::uint32_t* errors;  // n x lanes: updates the row caused
   std::uint32_t* draws;   // n: visits; null unless sampling is iid
+  double* error_cost;     // lanes: sum of c over all updates
   double* loss;           // lanes: c times the hinge losses met in this epoch
 };
 
