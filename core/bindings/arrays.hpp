@@ -40,5 +40,6 @@ auto checked_or_null(const char* name, const std::optional<Array>& array,
 void bind_rows(nb::module_& m);
 void bind_solvers(nb::module_& m);
 void bind_certificate(nb::module_& m);
+void bind_interior(nb::module_& m);
 
 }  // namespace binding

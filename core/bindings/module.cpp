@@ -5,4 +5,5 @@ NB_MODULE(_core, m) {
   binding::bind_rows(m);
   binding::bind_solvers(m);
   binding::bind_certificate(m);
+  binding::bind_interior(m);
 }

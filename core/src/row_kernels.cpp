@@ -132,6 +132,18 @@ double squared_norm(const RowsView& x, int64_t i) {
   return sum + sum_of(part);
 }
 
+template <class Row>
+void outer(const RowsView& x, int64_t i, double factor, double* gram) {
+  const Row row(x, i);
+  for (int64_t p = 0; p < row.size; ++p) {
+    const double value = factor * static_cast<double>(row.values[p]);
+    double* line = gram + row.column(p) * x.d;
+    for (int64_t q = p; q < row.size; ++q) {
+      line[row.column(q)] += value * static_cast<double>(row.values[q]);
+    }
+  }
+}
+
 // `Width` lanes at a time: their partial sums stay in registers while the row streams by.
 template <class Row, int64_t Width>
 void dot_width(const RowsView& x, const Row& row, const double* W, int64_t stride, double* out) {
@@ -199,8 +211,8 @@ void prefetch(const RowsView& x, int64_t i) {
 
 template <class Row>
 constexpr RowKernels kernels_of() {
-  return {&dot<Row>,        &axpy<Row>,         &dot_lanes<Row>,
-          &axpy_lanes<Row>, &squared_norm<Row>, &prefetch<Row>};
+  return {&dot<Row>,          &axpy<Row>,  &dot_lanes<Row>, &axpy_lanes<Row>,
+          &squared_norm<Row>, &outer<Row>, &prefetch<Row>};
 }
 
 template <class V>

@@ -7,16 +7,28 @@ from typing import TYPE_CHECKING, Any
 from pegasos.certificate import Certificate
 from pegasos.history import History, Record
 from pegasos.solve import Result, certify, solve
-from pegasos.solvers import SGDM, SGDR, SGDS, DualCoordinate, Pegasos
+from pegasos.solvers import SGDM, SGDR, SGDS, DualCoordinate, InteriorPoint, Pegasos
 from pegasos.versions import show_versions
 
 if TYPE_CHECKING:
     from pegasos.estimators.linear import LinearSVC
 
 __all__ = [
-    "SGDM", "SGDR", "SGDS", "Certificate", "DualCoordinate", "History", "LinearSVC", "Pegasos",
-    "Record", "Result", "certify", "show_versions", "solve",
-]  # fmt: skip
+    "SGDM",
+    "SGDR",
+    "SGDS",
+    "Certificate",
+    "DualCoordinate",
+    "History",
+    "InteriorPoint",
+    "LinearSVC",
+    "Pegasos",
+    "Record",
+    "Result",
+    "certify",
+    "show_versions",
+    "solve",
+]
 
 __version__ = "0.1.0"
 

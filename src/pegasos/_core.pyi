@@ -77,3 +77,26 @@ GAP_SUMS: tuple = ...
 
 def add_gap_sums(problem: Problem, lo: int, hi: int, W: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], b: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], duals: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], sums: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], U_positive: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], U_negative: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')] | None, products: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')] | None) -> None:
     """Add the certificate's sums over rows lo..hi-1."""
+
+class Interior:
+    """The interior point method's passes over the rows."""
+
+    def __init__(self, problem: object, variables: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> None: ...
+
+    def residuals(self, lo: int, hi: int, w: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], b: float, u: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> tuple[float, float, float, float]:
+        """Fill residuals; (sum a r + v xi, loss, sum a, sum a y)."""
+
+    def targets(self, lo: int, hi: int, target: str, mu: float, primal_step: float, dual_step: float, rhs: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> float:
+        """Set the targets, add to rhs; the sum of t."""
+
+    def direction(self, lo: int, hi: int, dw: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], db: float) -> tuple[float, float]:
+        """The direction; (primal, dual) steps."""
+
+    def complementarity(self, lo: int, hi: int, primal_step: float, dual_step: float) -> float:
+        """Sum a r + v xi after a step."""
+
+    def step(self, lo: int, hi: int, primal_step: float, dual_step: float) -> None:
+        """Take the step."""
+
+    def gram(self, lo: int, hi: int, gram: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], border: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
+        """Add to the Gram matrix's upper triangle."""

@@ -107,10 +107,9 @@ class _Run:
         self.began = time.perf_counter() if began is None else began
         self.whole, self.problem, self.solver = problem, problem, solver
         self.tol, self.limits, self.callbacks, self.scalar = tol, limits, callbacks, scalar
-        self.state = solver.start(problem, seed, start_duals)
-        self.schedule = Schedule(problem.n, checkpoint_every)
-        self.live = np.arange(problem.lanes)  # lanes not yet certified
+        self.seed, self.start_duals, self.checkpoint_every = seed, start_duals, checkpoint_every
         self.records: list[Record] = []
+        self.seen_before = 0  # rows visited for lanes that were trained before the present ones
         self.slice_rows = _first_slice(problem)
         # The model that the certificate belongs to: at first w = 0, a = 0, which needs no pass.
         K = problem.lanes
@@ -121,14 +120,32 @@ class _Run:
         self.certificate = Certificate(start, np.zeros(K), 4 * np.finfo(float).eps * start)
 
     def run(self) -> Outcome:
+        lanes = np.arange(self.whole.lanes)
+        groups = list(lanes[:, None]) if self.solver.lanes_apart else [lanes]
         with Interruption() as interruption:
             self.interruption = interruption
-            reason = self.loop()
+            reasons: list[StopReason] = []
+            for group in groups:
+                self.begin(group)
+                reasons.append(self.loop())
+                self.seen_before += self.state.seen
+                if reasons[-1] in ("interrupted", "max_time", "callback"):
+                    break
+        reason: StopReason = next((r for r in reasons if r != "converged"), "converged")
         history = History(self.records)
         return Outcome(
             self.W, self.b, self.duals, self.shown(), history, reason, self.seconds(),
-            self.state.seen / self.whole.n,
+            self.seen_before / self.whole.n,
         )  # fmt: skip
+
+    def begin(self, lanes: NDArray[np.intp]) -> None:
+        """Start on these lanes: all of them, or one after the other."""
+        self.live = lanes  # those not yet certified
+        everything = lanes.size == self.whole.lanes
+        self.problem = self.whole if everything else self.whole.take(lanes)
+        duals = None if self.start_duals is None else self.start_duals[:, lanes]
+        self.state = self.solver.start(self.problem, self.seed, duals)
+        self.schedule = Schedule(self.whole.n, self.checkpoint_every)
 
     def loop(self) -> StopReason:
         stop_seen = _NEVER
@@ -144,7 +161,7 @@ class _Run:
                 ended = "max_steps"
             if ended is None and not self.worth_certifying():
                 continue
-            if ended is not None and self.records and self.records[-1].examples == self.state.seen:
+            if ended is not None and self.records and self.records[-1].examples == self.seen():
                 return ended  # certified as it stands
             if not self.record(ended):
                 return "interrupted"
@@ -207,7 +224,7 @@ class _Run:
             self.duals[lo:hi, lanes] = duals(lo, hi)
         self.certificate = _with_lanes(self.certificate, lanes, certificate)
         self.records.append(
-            Record(self.state.seen / self.whole.n, self.seconds(), self.state.seen, self.shown())
+            Record(self.seen() / self.whole.n, self.seconds(), self.seen(), self.shown())
         )
         self.schedule.certified(self.state.seen)
         self.freeze(certificate.proves(self.tol))
@@ -233,6 +250,9 @@ class _Run:
 
     def shown(self) -> Certificate:
         return self.certificate.lane(0) if self.scalar else self.certificate
+
+    def seen(self) -> int:
+        return self.seen_before + self.state.seen
 
     def seconds(self) -> float:
         return time.perf_counter() - self.began

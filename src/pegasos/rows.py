@@ -28,7 +28,7 @@ class Rows:
     squared_norms: NDArray[np.float64]
     row_size: float  # stored values per row, on average
     row_bytes: float  # bytes per row, on average
-    is_sparse: bool
+    dense: NDArray[Any] | None  # the array itself, for matrix products; None if sparse
 
     @property
     def n(self) -> int:
@@ -53,12 +53,10 @@ def as_rows(X: Any, *, bias: float = 0.0) -> Rows:
     layouts and number types are converted.
     Raises ValueError or TypeError that names the first offending place.
     """
-    if sparse.issparse(X):
-        return _checked(*_csr(X, bias))
-    return _checked(*_dense(X, bias))
+    return _csr(X, bias) if sparse.issparse(X) else _dense(X, bias)
 
 
-def _dense(X: Any, bias: float) -> tuple[_core.Rows, float, float, bool]:
+def _dense(X: Any, bias: float) -> Rows:
     array = np.asarray(X)
     if array.ndim != 2:
         raise ValueError(
@@ -66,15 +64,15 @@ def _dense(X: Any, bias: float) -> tuple[_core.Rows, float, float, bool]:
             "use X.reshape(-1, 1) for a single feature"
         )
     array = _numbers(array)
-    if array.shape[1] > 1 and array.strides[1] != array.itemsize:
+    rows_contiguous = array.shape[1] <= 1 or array.strides[1] == array.itemsize
+    if not rows_contiguous or (array.shape[0] > 1 and array.strides[0] % array.itemsize):
         array = np.ascontiguousarray(array)
-    if not array.flags.aligned or (array.shape[0] > 1 and array.strides[0] % array.itemsize):
-        array = np.ascontiguousarray(array)
+    array = np.require(array, requirements=["A"])
     d = array.shape[1]
-    return _core.Rows.dense(array, bias), float(d), float(d * array.itemsize), False
+    return _checked(_core.Rows.dense(array, bias), float(d), float(d * array.itemsize), array)
 
 
-def _csr(X: Any, bias: float) -> tuple[_core.Rows, float, float, bool]:
+def _csr(X: Any, bias: float) -> Rows:
     if X.ndim != 2:
         raise ValueError(f"X must be two-dimensional (rows x features), got shape {X.shape}")
     csr = X if X.format == "csr" else X.tocsr()
@@ -96,7 +94,7 @@ def _csr(X: Any, bias: float) -> tuple[_core.Rows, float, float, bool]:
     except ValueError as error:
         raise ValueError(f"X is not a valid CSR matrix: {error}") from None
     size = values.size / max(n, 1)
-    return rows, size, size * (values.itemsize + indices.itemsize), True
+    return _checked(rows, size, size * (values.itemsize + indices.itemsize), None)
 
 
 def _numbers(array: NDArray[Any]) -> NDArray[Any]:
@@ -112,7 +110,9 @@ def _numbers(array: NDArray[Any]) -> NDArray[Any]:
     raise TypeError(f"X must hold real numbers, got dtype {array.dtype}; encode the columns first")
 
 
-def _checked(core: _core.Rows, row_size: float, row_bytes: float, is_sparse: bool) -> Rows:
+def _checked(
+    core: _core.Rows, row_size: float, row_bytes: float, dense: NDArray[Any] | None
+) -> Rows:
     if core.n < 1:
         raise ValueError("X has no rows: 0 samples, while a minimum of 1 is required")
     if core.d < 1:
@@ -128,7 +128,7 @@ def _checked(core: _core.Rows, row_size: float, row_bytes: float, is_sparse: boo
         defect, row, column = core.check(lo, min(core.n, lo + step), norms)
         if defect:
             raise ValueError(_DEFECTS[defect].format(row=row, column=column, d=core.d))
-    return Rows(core, norms, row_size, row_bytes, is_sparse)
+    return Rows(core, norms, row_size, row_bytes, dense)
 
 
 _DEFECTS = {

@@ -43,6 +43,7 @@ struct RowKernels {
   void (*axpy_lanes)(const RowsView&, std::int64_t row, const double* factors, double* W,
                      std::int64_t stride);
   double (*squared_norm)(const RowsView&, std::int64_t row);
+  void (*outer)(const RowsView&, std::int64_t row, double factor, double* gram);
   void (*prefetch)(const RowsView&, std::int64_t row);
 };
 
@@ -66,6 +67,10 @@ class Rows {
   std::int64_t weight_rows() const { return view_.d + 1; }
 
   double squared_norm(std::int64_t row) const { return kernels_->squared_norm(view_, row); }
+  // Adds factor x x' to the upper triangle of a d x d matrix; the constant feature is left out.
+  void outer(std::int64_t row, double factor, double* gram) const {
+    kernels_->outer(view_, row, factor, gram);
+  }
   void prefetch(std::int64_t row) const { kernels_->prefetch(view_, row); }
 
   // out[k] = w_k . x_row

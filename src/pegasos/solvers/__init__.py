@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from pegasos.solvers.base import Solver, State
 from pegasos.solvers.dual import DualCoordinate
+from pegasos.solvers.interior import InteriorPoint
 from pegasos.solvers.pegasos import Pegasos
 from pegasos.solvers.sgd import SGDM, SGDR, SGDS
 
-__all__ = ["SGDM", "SGDR", "SGDS", "DualCoordinate", "Pegasos", "Solver", "State", "by_name"]
+__all__ = [
+    "SGDM",
+    "SGDR",
+    "SGDS",
+    "DualCoordinate",
+    "InteriorPoint",
+    "Pegasos",
+    "Solver",
+    "State",
+    "by_name",
+]
 
 SOLVERS: dict[str, type[Solver]] = {
-    solver.name: solver for solver in (DualCoordinate, Pegasos, SGDM, SGDR, SGDS)
+    solver.name: solver for solver in (DualCoordinate, InteriorPoint, Pegasos, SGDM, SGDR, SGDS)
 }
 """What ``solver="..."`` may say."""
 

@@ -67,6 +67,7 @@ class Solver(ABC):
     intercepts: ClassVar[frozenset[str]] = frozenset({"none", "regularized"})
     exact: ClassVar[bool] = False  # converges linearly, so that tight tolerances are cheap
     warm_starts: ClassVar[bool] = False
+    lanes_apart: ClassVar[bool] = False  # trains one lane after the other
 
     def check_limits(self, limits: AnyLimits) -> None:  # noqa: B027 - most accept any
         """Raise ValueError if the run could not end with these limits."""

@@ -29,7 +29,7 @@ def chunk_bits(problem: Problem) -> int:
     """A chunk of the permuted order has 2^bits rows: a function of the data's shape alone."""
     rows = problem.rows
     small = rows.n * rows.row_bytes < _CHUNKS_FROM_BYTES
-    if small or not rows.is_sparse or rows.d < _CHUNKS_FROM_FEATURES:
+    if small or rows.dense is not None or rows.d < _CHUNKS_FROM_FEATURES:
         return 0
     size = min(_LARGEST_CHUNK, rows.n // _FEWEST_CHUNKS, int(_CHUNK_BYTES / rows.row_bytes))
     return max(1, size).bit_length() - 1

@@ -1,0 +1,161 @@
+"""InteriorPoint: the optimum to nearly all digits, in every intercept mode."""
+
+import numpy as np
+import pytest
+
+import pegasos
+from pegasos import InteriorPoint
+from pegasos.problem import make_problem
+from pegasos.testing import reference
+from pegasos.testing.toys import toy
+
+MODES = ["none", "regularized", "free"]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("C", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("storage", ["dense", "csr"])
+def test_it_finds_the_reference_optimum(mode, C, storage):
+    data = toy(60, 5, seed=1)
+    y = data.Y[:, 0]
+    result = pegasos.solve(
+        data.X if storage == "dense" else data.csr(), y, C=C, solver="interior", intercept=mode,
+        tol=1e-8, sample_weight=data.weight, seed=0,
+    )  # fmt: skip
+    assert result.stop_reason == "converged"
+    assert result.epochs <= 40
+    X = np.hstack([data.X, np.ones((60, 1))]) if mode == "regularized" else data.X
+    a, b = reference.optimum(X, y, data.weight, 1 / C, free=mode == "free")
+    w = (a * y) @ X * C
+    best = reference.primal(
+        X, y, data.weight, 1 / C, data.weight.sum(), w, b if mode == "free" else 0.0
+    )
+    assert result.certificate.primal == pytest.approx(best, rel=1e-6)
+    assert result.certificate.dual == pytest.approx(best, rel=1e-6)
+    again = pegasos.certify(
+        data.X, y, result.w, result.b, result.duals, C=C, intercept=mode,
+        sample_weight=data.weight,
+    )  # fmt: skip
+    assert again.primal == pytest.approx(result.certificate.primal, rel=1e-12)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_it_agrees_with_coordinate_ascent_where_that_can_train(mode):
+    data = toy(200, 6, seed=3)
+    y = data.Y[:, 0]
+    result = pegasos.solve(data.X, y, C=0.1, solver="interior", intercept=mode, tol=1e-9)
+    if mode != "free":
+        other = pegasos.solve(
+            data.X, y, C=0.1, solver="dual", intercept=mode, tol=1e-9, max_epochs=50_000, seed=0
+        )
+        np.testing.assert_allclose(result.w, other.w, atol=1e-4)
+        assert result.b == pytest.approx(other.b, abs=1e-4)
+    else:
+        # b is optimal: the classes' duals balance, and no other b has a smaller loss.
+        losses = [
+            np.maximum(0, 1 - y * (data.X @ result.w + result.b + shift)).sum()
+            for shift in (-1e-3, 0.0, 1e-3)
+        ]
+        assert losses[1] <= min(losses) + 1e-9
+
+
+def test_lanes_are_trained_one_after_the_other_and_all_certified():
+    data = toy(80, 5, 3, seed=2, absent=0.3)
+    lam = [0.01, 0.1, 1.0]
+    result = pegasos.solve(
+        data.X, data.Y, lam=lam, solver="interior", intercept="none", tol=1e-7,
+        sample_weight=data.weight,
+    )  # fmt: skip
+    assert result.stop_reason == "converged"
+    again = pegasos.certify(
+        data.X, data.Y, result.w, duals=result.duals, lam=lam, sample_weight=data.weight
+    )
+    assert (again.relative_gap <= 1e-7).all()
+    assert (np.diff(result.history["examples"]) > 0).all()
+    for k in range(3):
+        alone = pegasos.solve(
+            data.X, data.Y[:, [k]], lam=lam[k], solver="interior", intercept="none", tol=1e-7,
+            sample_weight=data.weight,
+        )  # fmt: skip
+        np.testing.assert_allclose(result.w[k], alone.w[0], rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("storage", ["dense", "csr"])
+def test_pauses_do_not_change_a_bit(storage, monkeypatch):
+    monkeypatch.setattr("pegasos.solvers.interior._BLOCK_VALUES", 64 * 5)
+    data = toy(300, 5, seed=4)
+    X = data.X if storage == "dense" else data.csr()
+    problem = make_problem(X, data.Y, C=1.0, intercept="free")
+    solver = InteriorPoint()
+    whole, paused = solver.start(problem, 0), solver.start(problem, 0)
+    assert solver.advance(problem, whole, work=1 << 40, stop_seen=1 << 60, stop_steps=7)
+    calls = 1
+    while not solver.advance(problem, paused, work=1, stop_seen=1 << 60, stop_steps=7):
+        calls += 1
+    assert calls > 7 * 5 * 5  # blocks x phases, at least
+    for name, array in whole.arrays.items():
+        assert array.tobytes() == paused.arrays[name].tobytes(), name
+
+
+def test_duals_stay_inside_the_box():
+    data = toy(100, 5, seed=6, absent=0.0)
+    problem = make_problem(data.X, data.Y, C=10.0, intercept="none", sample_weight=data.weight)
+    solver = InteriorPoint()
+    state = solver.start(problem, 0)
+    for step in range(1, 30):
+        solver.advance(problem, state, work=1 << 40, stop_seen=1 << 60, stop_steps=step)
+        a = solver.duals(problem, state)(0, 100)
+        assert (a > 0).all()
+        assert (a <= problem.costs()).all()
+
+
+def test_rows_without_weight_or_features_are_harmless():
+    data = toy(50, 4, seed=7)
+    X, weight = data.X.copy(), data.weight.copy()
+    X[3] = 0
+    weight[5:9] = 0
+    y = data.Y[:, 0]
+    options = {"C": 1.0, "solver": "interior", "intercept": "free", "tol": 1e-8}
+    full = pegasos.solve(X, y, sample_weight=weight, **options)
+    kept = np.flatnonzero(weight)
+    part = pegasos.solve(X[kept], y[kept], sample_weight=weight[kept], **options)
+    assert full.certificate.primal == pytest.approx(part.certificate.primal, rel=1e-7)
+    assert not full.duals[5:9].any()
+
+
+def test_collinear_and_constant_columns_are_harmless():
+    data = toy(80, 4, seed=8)
+    X = np.hstack([data.X, data.X[:, :2], np.ones((80, 1)), np.zeros((80, 1))])
+    result = pegasos.solve(X, data.Y[:, 0], C=100.0, solver="interior", intercept="free", tol=1e-7)
+    assert result.stop_reason == "converged"
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e-30, 1e30, 1e150])
+def test_extremes_end_with_a_valid_certificate_or_a_named_error(scale):
+    data = toy(40, 3, seed=9)
+    try:
+        result = pegasos.solve(
+            data.X * scale, data.Y[:, 0], lam=1e-3, solver="interior", intercept="none",
+            max_epochs=60,
+        )  # fmt: skip
+    except ValueError as error:
+        assert "scale the features" in str(error)  # noqa: PT017
+        return
+    assert np.isfinite(result.w).all()
+    assert result.certificate.gap >= -result.certificate.rounding
+
+
+def test_too_many_features_are_refused_with_advice():
+    X = np.zeros((2, 10_001), dtype=np.int8)
+    X[0, 0] = 1
+    with pytest.raises(ValueError, match="use solver='dual'"):
+        pegasos.solve(X, [0, 1], C=1.0, solver="interior")
+
+
+def test_linear_svc_trains_a_free_intercept_with_it():
+    data = toy(150, 5, seed=10)
+    y = data.Y[:, 0]
+    model = pegasos.LinearSVC(C=1.0, solver="interior", intercept="free").fit(data.X + 100, y)
+    centred = pegasos.LinearSVC(C=1.0, solver="interior", intercept="free").fit(data.X, y)
+    # A free intercept does not care where the origin is.
+    np.testing.assert_allclose(model.coef_, centred.coef_, rtol=1e-3, atol=1e-4)
