@@ -80,7 +80,10 @@ BAD_OPTIONS = [
     ({"C": 1.0, "max_steps": 10**30}, "max_steps must be positive and finite"),
     ({"C": 1.0, "seed": -1}, "seed must be"),
     ({"C": 1.0, "checkpoint_every": 0}, "checkpoint_every must be positive"),
-    ({"C": 1.0, "solver": "magic"}, "solver must be one of dual, pegasos, sgdm, sgdr, sgds"),
+    (
+        {"C": 1.0, "solver": "magic"},
+        "solver must be one of dual, interior, pegasos, sgdm, sgdr, sgds",
+    ),
     ({"C": 1.0, "loss": "squared_hinge"}, "loss must be 'hinge'"),
     ({"C": 1.0, "intercept": "sometimes"}, "intercept must be auto, none, regularized or free"),
     ({"C": 1.0, "intercept": "free"}, "cannot train intercept='free'.*none and regularized"),

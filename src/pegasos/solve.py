@@ -77,10 +77,12 @@ def solve(
         over the same rows (0: the row is not part of that problem).
     lam, C : the regularization, exactly one of them; a number, or one per problem. The
         objective is ``lam/2 |w|^2 + mean loss``, or with C its equal for ``lam = 1/(C n)``.
-    solver : a name (``dual``, ``pegasos``, ``sgdr``, ``sgds``, ``sgdm``) or a configured solver.
+    solver : a name (``dual``, ``interior``, ``pegasos``, ``sgdr``, ``sgds``, ``sgdm``) or a
+        configured solver.
     loss : ``"hinge"``.
     intercept : ``"none"``, ``"regularized"`` (a constant feature ``intercept_scaling``, penalised
-        with w) or ``"free"`` (not penalised). ``"auto"`` is regularized.
+        with w) or ``"free"`` (not penalised; ``solver="interior"`` only). ``"auto"`` is
+        regularized.
     tol : stop when primal / dual - 1 is proven to be at most this.
     max_time, max_epochs, max_steps : seconds, passes over the data, and steps of the solver after
         which to stop anyway. With none of them, 1000 epochs.
@@ -186,7 +188,7 @@ def resolve_intercept(intercept: str, solver: Solver) -> Intercept:
     if mode not in solver.intercepts:
         raise ValueError(
             f"solver {solver.name!r} cannot train intercept={intercept!r}; it trains "
-            f"{' and '.join(sorted(solver.intercepts))}"
+            f"{' and '.join(sorted(solver.intercepts))}; solver='interior' trains all"
         )
     return cast(Intercept, mode)
 

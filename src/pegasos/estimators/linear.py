@@ -46,12 +46,14 @@ class LinearSVC(ClassifierMixin, BaseEstimator):
     lam : regularization per example instead of C: ``lam/2 |w|^2 + mean loss``.
     loss : ``"hinge"``.
     penalty : ``"l2"``; there is no other here.
-    solver : ``"dual"`` (exact), ``"pegasos"``, ``"sgdr"``, ``"sgds"``, ``"sgdm"``, or a configured
-        solver such as ``pegasos.Pegasos(batch_size=100)``.
+    solver : ``"dual"`` (exact; many features), ``"interior"`` (exact; many rows, up to a few
+        thousand features, any C), ``"pegasos"``, ``"sgdr"``, ``"sgds"``, ``"sgdm"``, or a
+        configured solver such as ``pegasos.Pegasos(batch_size=100)``.
     tol : the fit ends when the objective is proven to be within this relative distance of the
         best possible.
     intercept : ``"none"``, ``"regularized"`` (penalised with w, through a constant feature
-        ``intercept_scaling``), ``"free"``, or ``"auto"``: regularized.
+        ``intercept_scaling``), ``"free"`` (not penalised; ``solver="interior"``), or ``"auto"``:
+        regularized.
     fit_intercept : False is ``intercept="none"``.
     multi_class : ``"ovr"``.
     class_weight : dict, ``"balanced"`` or None, as in scikit-learn.
