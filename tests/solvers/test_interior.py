@@ -145,6 +145,16 @@ def test_extremes_end_with_a_valid_certificate_or_a_named_error(scale):
     assert result.certificate.gap >= -result.certificate.rounding
 
 
+def test_a_tolerance_beyond_float64_ends_at_the_last_digits():
+    data = toy(150, 5, seed=11)
+    X = data.X * 1000 + 5000  # badly scaled: rounding stands in the way of 1e-14
+    result = pegasos.solve(
+        X, data.Y[:, 0], C=1.0, solver="interior", intercept="free", tol=1e-15, max_epochs=200
+    )
+    assert result.stop_reason == "max_epochs"
+    assert result.certificate.relative_gap < 1e-9
+
+
 def test_too_many_features_are_refused_with_advice():
     X = np.zeros((2, 10_001), dtype=np.int8)
     X[0, 0] = 1

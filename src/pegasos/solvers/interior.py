@@ -42,6 +42,7 @@ _STEP_BACK = 0.995  # share of the way to the boundary
 # The centre aimed at is mu (mu after the affine step / mu)^ambition. Mehrotra's power is 3; with
 # correctors that restore centrality, aiming further saves a quarter (benchmarks/interior.py).
 _AMBITION = 6
+_LAST_DIGITS = 1e-13
 _ENLARGE = 0.3  # Gondzio: how much longer a step the corrector aims at
 _WORTH = 0.02  # and how much longer it must get
 
@@ -121,7 +122,12 @@ class InteriorPoint(Solver):
         return lambda lo, hi: np.minimum(state["rows"][0, lo:hi, None], problem.costs(lo, hi))
 
     def estimate(self, problem: Problem, state: State) -> Floats | None:
-        """The gap from the residuals of the last point; exact but for a free intercept."""
+        """The gap from the residuals of the last point; exact but for a free intercept.
+
+        Infinite once the run has stalled: nothing will come of another certificate.
+        """
+        if state["flags"][1]:
+            return np.full(problem.lanes, np.inf)
         half = problem.s / 2 * (state["w"] @ state["w"])
         primal = half + state["sums"][1]
         dual = state["sums"][2] - state["u"] @ state["u"] / (2 * problem.s)
@@ -349,6 +355,14 @@ class _Iteration:
 
     def begin_residuals(self) -> bool:
         self.reset("u", "sums")
+        return True
+
+    def end_residuals(self) -> bool:
+        """Complementarity is the gap: below the last digits of P there is nothing more to gain."""
+        state = self.state
+        primal = self.s / 2 * float(state["w"] @ state["w"]) + float(state["sums"][1])
+        if not state["sums"][0] > _LAST_DIGITS * primal:
+            state["flags"][1] = 1
         return True
 
     def visit_residuals(self, lo: int, hi: int) -> None:
