@@ -15,8 +15,9 @@ demo: $(VENV)/installed
 test: $(VENV)/installed core-test
 	$(BIN)/python -m pytest -m "not slow"
 
+# The slow tests too, and property tests on a thousand examples that differ every time.
 test-all: $(VENV)/installed core-test
-	$(BIN)/python -m pytest
+	HYPOTHESIS_PROFILE=random $(BIN)/python -m pytest
 
 # The core's unit tests, under AddressSanitizer and UndefinedBehaviorSanitizer.
 core-test: build/core-test/passed

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import pegasos
@@ -44,7 +44,6 @@ def padded(problem, w, mode):
     return W
 
 
-@settings(max_examples=80, deadline=None)
 @given(
     seed=st.integers(0, 10_000),
     mode=st.sampled_from(MODES),
@@ -65,7 +64,6 @@ def test_gap_is_never_negative_beyond_its_rounding_bound(seed, mode, C, scale, s
     assert proof.dual[0] >= 0
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     seed=st.integers(0, 10_000),
     mode=st.sampled_from(MODES),
@@ -157,7 +155,6 @@ def test_certificate_equals_the_formulas(mode):
     assert proof.dual[0] == pytest.approx(values.max(), rel=1e-8)
 
 
-@settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 10_000), unit=st.booleans())
 def test_best_intercept_is_the_minimum_and_the_middle_of_it(seed, unit):
     rng = np.random.default_rng(seed)

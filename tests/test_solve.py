@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import pegasos
@@ -98,7 +98,6 @@ def test_converged_means_within_tol_of_the_true_optimum(solver, intercept):
     )
 
 
-@settings(max_examples=20, deadline=None)
 @given(
     seed=st.integers(0, 1000),
     strength=st.sampled_from([{"lam": 0.03}, {"C": 0.7}]),
