@@ -118,6 +118,27 @@ def test_without_time_for_a_certificate_the_last_certified_model_is_returned(dat
     assert later.certificate == later.history.records[-1].certificate
 
 
+def test_weights_too_large_to_go_through_are_not_certified_after_an_interrupt(data, monkeypatch):
+    monkeypatch.setattr("pegasos.driver._LARGE_WEIGHTS", 0)
+    result = pegasos.solve(*data, C=1.0, solver=pressing(2300), tol=0, seed=0)
+    assert result.stop_reason == "interrupted"
+    assert result.history["examples"][-1] == 2000
+    assert result.certificate == result.history.records[-1].certificate
+
+
+@pytest.mark.parametrize("solver", ["dual", "sgds", "pegasos"])
+def test_wide_weights_are_gone_through_in_blocks(solver, data, monkeypatch):
+    X, y = data
+    Y = np.stack([y, -y, np.roll(y, 1)], axis=1)
+    options = {"lam": [1.0, 0.3, 0.1], "solver": solver, "tol": 0.1, "max_epochs": 20, "seed": 0}
+    expected = pegasos.solve(X, Y, **options)
+    monkeypatch.setattr("pegasos.certificate._PASS_VALUES", 8)  # two features to a block
+    blocked = pegasos.solve(X, Y, **options)
+    np.testing.assert_allclose(blocked.w, expected.w, rtol=1e-12)
+    np.testing.assert_allclose(blocked.certificate.primal, expected.certificate.primal, rtol=1e-12)
+    np.testing.assert_allclose(blocked.certificate.dual, expected.certificate.dual, rtol=1e-12)
+
+
 def test_one_interrupt_ends_a_run_and_the_run_around_it(data):
     inner = []
 

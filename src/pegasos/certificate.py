@@ -14,7 +14,7 @@ is clamped, and ``rounding`` bounds what the arithmetic itself can have changed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,8 +28,20 @@ Floats = NDArray[np.float64]
 DualsOf = Callable[[int, int], Floats]
 """Duals of rows lo..hi-1 as an (hi - lo, K) array."""
 
+GiveUp = Callable[[], bool]
+"""Asked between blocks of work: True ends it unfinished."""
+
 UNIT_ROUNDOFF = float(np.finfo(np.float64).eps) / 2
 _PASS_VALUES = 1 << 22  # stored values x lanes between two looks at the clock
+
+
+class GaveUp(Exception):  # noqa: N818 - no error: somebody asked for it
+    """A ``GiveUp`` said True."""
+
+
+def never() -> bool:
+    """Do not give up."""
+    return False
 
 
 @dataclass(frozen=True)
@@ -119,7 +131,7 @@ def certify(
     b: Floats,
     duals: DualsOf,
     *,
-    give_up: Callable[[], bool] | None = None,
+    give_up: GiveUp = never,
 ) -> tuple[Certificate, Floats] | None:
     """The certificate of (W, b, duals), and b.
 
@@ -134,7 +146,7 @@ def certify(
     b = np.zeros(problem.lanes) if free else np.ascontiguousarray(b, dtype=np.float64)
     core_b = np.zeros(problem.lanes)  # a regularized intercept is inside W
     for lo, hi in blocks(problem):
-        if give_up is not None and give_up():
+        if give_up():
             return None
         _core.add_gap_sums(
             problem.core, lo, hi, W, core_b, np.ascontiguousarray(duals(lo, hi)), total.sums,
@@ -143,7 +155,10 @@ def certify(
     if products is not None:
         b, loss = _free_intercept(problem, products)
         total.sums[:, _core.GAP_SUMS.index("loss")] = loss
-    return certificate(problem, W, b, total), b
+    try:
+        return certificate(problem, W, b, total, give_up), b
+    except GaveUp:
+        return None
 
 
 def blocks(problem: Problem) -> list[tuple[int, int]]:
@@ -153,7 +168,18 @@ def blocks(problem: Problem) -> list[tuple[int, int]]:
     return [(lo, min(problem.n, lo + step)) for lo in range(0, problem.n, step)]
 
 
-def certificate(problem: Problem, W: Floats, b: Floats, total: GapSums) -> Certificate:
+def feature_blocks(W: Floats, give_up: GiveUp = never) -> Iterator[tuple[int, int]]:
+    """Ranges of W's rows of about 10 ms of work each; raises GaveUp between them if asked to."""
+    step = max(1, _PASS_VALUES // W.shape[1])
+    for lo in range(0, W.shape[0], step):
+        if give_up():
+            raise GaveUp
+        yield lo, min(W.shape[0], lo + step)
+
+
+def certificate(
+    problem: Problem, W: Floats, b: Floats, total: GapSums, give_up: GiveUp = never
+) -> Certificate:
     """The bounds that the sums over all rows prove for the model (W, b)."""
     K, s, N = problem.lanes, problem.s, problem.total_weight
     e = UNIT_ROUNDOFF
@@ -162,7 +188,9 @@ def certificate(problem: Problem, W: Floats, b: Floats, total: GapSums) -> Certi
     if total.U_negative is not None:
         sums = sums + 200  # the loss at the best b is NumPy's pairwise sum
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        w2 = np.einsum("jk,jk->k", W, W)[:K]
+        w2 = np.zeros(K)
+        for lo, hi in feature_blocks(W, give_up):
+            w2 += np.einsum("jk,jk->k", W[lo:hi], W[lo:hi])[:K]
         loss = total.column("loss")
         primal = (s / 2 * w2 + loss) / N
 
@@ -173,10 +201,14 @@ def certificate(problem: Problem, W: Floats, b: Floats, total: GapSums) -> Certi
             + (m + 3) * s / 2 * w2
         )
 
-        a_sum, U = _balanced(total)
-        # v = w(a) = U / s, of a sensible size where |U|^2 may leave float64.
-        V = U[:, :K] / s
-        v2 = np.einsum("jk,jk->k", V, V)
+        a_sum, up, down = _balanced(total)
+        v2 = np.zeros(K)  # |w(a)|^2, of a sensible size where |s w(a)|^2 may leave float64
+        for lo, hi in feature_blocks(W, give_up):
+            V = total.U_positive[lo:hi, :K] * up
+            if total.U_negative is not None:
+                V -= total.U_negative[lo:hi, :K] * down
+            V /= s
+            v2 += np.einsum("jk,jk->k", V, V)
         usable = np.isfinite(v2)  # if not, theta = 0 still proves D = 0
         v2 = np.where(usable, v2, 0.0)
         theta = np.clip(np.divide(a_sum, s * v2, out=np.ones(K), where=s * v2 > 0), 0, 1) * usable
@@ -193,17 +225,15 @@ def certificate(problem: Problem, W: Floats, b: Floats, total: GapSums) -> Certi
         return Certificate(primal, dual, (primal_error + dual_error) / N)
 
 
-def _balanced(total: GapSums) -> tuple[Floats, Floats]:
-    """Sum of a and sum of a y x, the heavier class scaled down where sum a y must be 0."""
+def _balanced(total: GapSums) -> tuple[Floats, Floats, Floats]:
+    """Sum of a, and the factors of y = +1 and -1 that make sum a y = 0 where it must be."""
     positive, negative = total.column("dual_positive"), total.column("dual_negative")
     if total.U_negative is None:
-        return positive + negative, total.U_positive
+        return positive + negative, np.ones_like(positive), np.zeros_like(positive)
     lighter = np.minimum(positive, negative)
     up = np.divide(lighter, positive, out=np.zeros_like(lighter), where=positive > 0)
     down = np.divide(lighter, negative, out=np.zeros_like(lighter), where=negative > 0)
-    pad = total.U_positive.shape[1] - lighter.size
-    U = total.U_positive * np.pad(up, (0, pad)) - total.U_negative * np.pad(down, (0, pad))
-    return 2 * lighter, U
+    return 2 * lighter, up, down
 
 
 def _free_intercept(problem: Problem, products: Floats) -> tuple[Floats, Floats]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -16,7 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pegasos.arguments import number
-from pegasos.certificate import Certificate, Floats, blocks, certify
+from pegasos.certificate import (
+    Certificate,
+    Floats,
+    GaveUp,
+    GiveUp,
+    blocks,
+    certify,
+    feature_blocks,
+)
 from pegasos.history import History, Record
 from pegasos.interrupt import Interruption
 from pegasos.problem import Problem
@@ -27,6 +36,7 @@ Callback = Callable[[Record], Any]
 
 _SLICE_SECONDS = 0.1
 _CERTIFY_AFTER_INTERRUPT = 0.3  # seconds an interrupted run may spend to certify its last model
+_LARGE_WEIGHTS = 1 << 24  # entries of W that take too long to go through for that
 _WORTH_CERTIFYING = 1.2  # an estimate within this factor of tol is worth a pass
 _NEVER = 1 << 62
 
@@ -207,9 +217,14 @@ class _Run:
 
     def record(self, ended: StopReason | None) -> bool:
         """Certify the present model and keep it; False if an interrupt left no time for that."""
-        patience = Patience(self.interruption, ended == "interrupted")
-        with _overflow_is_checked():
-            weights = self.solver.weights(self.problem, self.state)
+        large = np.prod(self.problem.weights_shape) > _LARGE_WEIGHTS
+        seconds = 0.0 if large else _CERTIFY_AFTER_INTERRUPT
+        patience = Patience(self.interruption, ended == "interrupted", seconds)
+        try:
+            with _overflow_is_checked():
+                weights = self.solver.weights(self.problem, self.state, patience.over)
+        except GaveUp:
+            return False
         duals = self.solver.duals(self.problem, self.state)
         proof = certify(
             self.problem, weights, self.intercepts(weights), duals, give_up=patience.over
@@ -219,7 +234,11 @@ class _Run:
         certificate, b = proof
         self._check(certificate)
         lanes = self.live
-        self.W[:, lanes], self.b[lanes] = weights[:, : lanes.size], b
+        try:
+            self.W = self.with_weights(weights, patience.over)
+        except GaveUp:
+            return False
+        self.b[lanes] = b
         for lo, hi in blocks(self.problem):
             self.duals[lo:hi, lanes] = duals(lo, hi)
         self.certificate = _with_lanes(self.certificate, lanes, certificate)
@@ -230,15 +249,31 @@ class _Run:
         self.freeze(certificate.proves(self.tol))
         return True
 
+    def with_weights(self, weights: Floats, give_up: GiveUp) -> Floats:
+        """The weights of all lanes, those of the live ones new; what is kept stays whole."""
+        if self.live.size == self.whole.lanes == 1:
+            return weights.copy()
+        new = np.empty_like(self.W)
+        for lo, hi in feature_blocks(new, give_up):
+            new[lo:hi] = self.W[lo:hi]
+            new[lo:hi, self.live] = weights[lo:hi, : self.live.size]
+        return new
+
     def freeze(self, done: NDArray[np.bool_]) -> None:
         """Leave lanes that are done; the rest close ranks."""
         if not done.any():
             return
         keep = np.flatnonzero(~done)
         self.live = self.live[keep]
-        if keep.size:
-            self.problem = self.problem.take(keep)
-            self.state = self.state.take(keep, self.problem.weights_shape[1])
+        if not keep.size:
+            return
+        problem = self.problem.take(keep)
+        # An interrupt ends the run right after this: the lanes need not close ranks any more.
+        with suppress(GaveUp):
+            self.state = self.state.take(
+                keep, problem.weights_shape[1], lambda: self.interruption.requested
+            )
+            self.problem = problem
 
     def asked_to_stop(self) -> bool:
         record = self.records[-1]
@@ -318,23 +353,22 @@ class Schedule:
 
 
 class Patience:
-    """Whether a certificate in progress has to be given up.
+    """Whether a certificate in progress has to be given up: so many seconds after a Ctrl-C.
 
-    A first Ctrl-C during the run leaves it a short time; one that comes while the last model of an
-    already ended run is certified does the same.
+    It may have come before, or come while the last model of an ended run is certified.
     """
 
-    def __init__(self, interruption: Interruption, interrupted: bool) -> None:
+    def __init__(self, interruption: Interruption, interrupted: bool, seconds: float) -> None:
         """Start the clock if the run was interrupted already."""
-        self.interruption = interruption
-        self.deadline = time.perf_counter() + _CERTIFY_AFTER_INTERRUPT if interrupted else None
+        self.interruption, self.seconds = interruption, seconds
+        self.deadline = time.perf_counter() + seconds if interrupted else None
 
     def over(self) -> bool:
         """True once the time is up."""
         if self.deadline is None:
-            if self.interruption.requested:
-                self.deadline = time.perf_counter() + _CERTIFY_AFTER_INTERRUPT
-            return False
+            if not self.interruption.requested:
+                return False
+            self.deadline = time.perf_counter() + self.seconds
         return time.perf_counter() >= self.deadline
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any, ClassVar
 
 _TWICE_SECONDS = 1.0
@@ -34,12 +34,7 @@ class Interruption:
                 signal.signal(signal.SIGINT, self.handle)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Give SIGINT back."""
         if self._previous is not None:
             signal.signal(signal.SIGINT, self._previous)

@@ -126,7 +126,7 @@ def solve(
     )
     w, duals = outcome.W[:-1].T, outcome.duals
     return Result(
-        w=np.ascontiguousarray(w[0] if single else w),
+        w=w[0].copy() if single else w,
         b=outcome.b[0] if single else outcome.b,
         certificate=outcome.certificate,
         history=outcome.history,

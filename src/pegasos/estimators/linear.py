@@ -237,7 +237,7 @@ class LinearSVC(ClassifierMixin, BaseEstimator):
 
     def _store(self, classes: NDArray[Any], outcome: Outcome) -> None:
         self.classes_ = classes
-        self.coef_ = np.ascontiguousarray(outcome.W[:-1].T)
+        self.coef_ = outcome.W[:-1].T
         self.intercept_ = outcome.b
         self.n_iter_ = max(1, int(np.ceil(outcome.epochs)))
         self.certificate_ = outcome.certificate

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pegasos.certificate import DualsOf, Floats
+from pegasos.certificate import DualsOf, Floats, GiveUp, feature_blocks, never
 from pegasos.problem import Problem
 
 
@@ -47,14 +47,15 @@ class State:
         """Steps taken so far."""
         return int(self.arrays["cursor"][1])
 
-    def take(self, lanes: NDArray[np.intp], padded: int) -> State:
+    def take(self, lanes: NDArray[np.intp], padded: int, give_up: GiveUp = never) -> State:
         """The state of some of the lanes, with weights of ``padded`` columns."""
         arrays = dict(self.arrays)
         for name in self.per_lane:
             arrays[name] = np.ascontiguousarray(arrays[name][..., lanes])
         for name in self.weights:
             wide = np.zeros((arrays[name].shape[0], padded))
-            wide[:, : lanes.size] = arrays[name][:, lanes]
+            for lo, hi in feature_blocks(wide, give_up):
+                wide[lo:hi, : lanes.size] = arrays[name][lo:hi, lanes]
             arrays[name] = wide
         return State(arrays, self.weights, self.per_lane)
 
@@ -86,8 +87,8 @@ class Solver(ABC):
         """
 
     @abstractmethod
-    def weights(self, problem: Problem, state: State) -> Floats:
-        """The current w of every lane, shaped ``Problem.weights_shape``."""
+    def weights(self, problem: Problem, state: State, give_up: GiveUp = never) -> Floats:
+        """The current w of every lane, shaped ``Problem.weights_shape``; may raise GaveUp."""
 
     @abstractmethod
     def duals(self, problem: Problem, state: State) -> DualsOf:

@@ -17,7 +17,7 @@ from typing import ClassVar
 import numpy as np
 
 from pegasos import _core
-from pegasos.certificate import DualsOf, Floats, GapSums, blocks, relative_gap
+from pegasos.certificate import DualsOf, Floats, GapSums, GiveUp, blocks, never, relative_gap
 from pegasos.problem import Problem
 from pegasos.solvers import order
 from pegasos.solvers.base import Solver, State
@@ -61,7 +61,7 @@ class DualCoordinate(Solver):
             stop_steps=stop_steps,
         )
 
-    def weights(self, problem: Problem, state: State) -> Floats:  # noqa: ARG002
+    def weights(self, problem: Problem, state: State, give_up: GiveUp = never) -> Floats:  # noqa: ARG002
         """W itself."""
         return state["W"]
 

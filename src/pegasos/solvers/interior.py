@@ -30,7 +30,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.linalg.blas import dsyrk
 
 from pegasos import _core
-from pegasos.certificate import DualsOf, Floats, relative_gap
+from pegasos.certificate import DualsOf, Floats, GiveUp, never, relative_gap
 from pegasos.problem import Problem
 from pegasos.solvers.base import Solver, State
 
@@ -113,7 +113,7 @@ class InteriorPoint(Solver):
                 work -= iteration.visit_block()
         return True
 
-    def weights(self, problem: Problem, state: State) -> Floats:
+    def weights(self, problem: Problem, state: State, give_up: GiveUp = never) -> Floats:  # noqa: ARG002
         """W as it stands; b, if free, is found by the certificate."""
         return state["w"].reshape(problem.weights_shape)
 

@@ -23,7 +23,7 @@ import numpy as np
 
 from pegasos import _core
 from pegasos.arguments import number
-from pegasos.certificate import DualsOf, Floats
+from pegasos.certificate import DualsOf, Floats, GiveUp, feature_blocks, never
 from pegasos.problem import Problem
 from pegasos.solvers import order
 from pegasos.solvers.base import AnyLimits, Solver, State, shares
@@ -157,15 +157,17 @@ class Pegasos(Solver):
             },
         )  # fmt: skip
 
-    def weights(self, problem: Problem, state: State) -> Floats:
+    def weights(self, problem: Problem, state: State, give_up: GiveUp = never) -> Floats:
         """W = a v, or the mean of it over the steps."""
         K = problem.lanes
         W = np.zeros(problem.weights_shape)
-        W[:, :K] = state["v"][:, :K] * state["a"]
-        if self.average:
-            steps = state["t"] - 1
-            total = state["v"][:, :K] * state["a_total"] - state["late"][:, :K]
-            W[:, :K] = np.where(steps > 0, total / np.maximum(steps, 1), W[:, :K])
+        steps = state["t"] - 1
+        for lo, hi in feature_blocks(W, give_up):
+            v = state["v"][lo:hi, :K]
+            W[lo:hi, :K] = v * state["a"]
+            if self.average:
+                total = v * state["a_total"] - state["late"][lo:hi, :K]
+                W[lo:hi, :K] = np.where(steps > 0, total / np.maximum(steps, 1), W[lo:hi, :K])
         return W
 
     def duals(self, problem: Problem, state: State) -> DualsOf:

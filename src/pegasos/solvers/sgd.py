@@ -22,7 +22,14 @@ import numpy as np
 
 from pegasos import _core
 from pegasos.arguments import number
-from pegasos.certificate import DualsOf, Floats, relative_gap
+from pegasos.certificate import (
+    DualsOf,
+    Floats,
+    GiveUp,
+    feature_blocks,
+    never,
+    relative_gap,
+)
 from pegasos.problem import Problem
 from pegasos.solvers import order
 from pegasos.solvers.base import AnyLimits, Solver, State, shares
@@ -76,11 +83,12 @@ class _MarginPerceptron(Solver):
             stop_steps=stop_steps,
         )
 
-    def weights(self, problem: Problem, state: State) -> Floats:
+    def weights(self, problem: Problem, state: State, give_up: GiveUp = never) -> Floats:
         """W = u / (lam t)."""
         scale = problem.lam * np.maximum(state["t"], 1)
         W = np.zeros(problem.weights_shape)
-        W[:, : problem.lanes] = state["U"][:, : problem.lanes] / scale
+        for lo, hi in feature_blocks(W, give_up):
+            W[lo:hi, : problem.lanes] = state["U"][lo:hi, : problem.lanes] / scale
         return W
 
     def duals(self, problem: Problem, state: State) -> DualsOf:
