@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pegasos
-from pegasos.certificate import GapSums, best_intercept, certificate, certify
+from pegasos import _core
+from pegasos.certificate import GapSums, certificate, certify
 from pegasos.problem import make_problem
 from pegasos.testing import reference
 from pegasos.testing.toys import toy
@@ -153,6 +154,46 @@ def test_certificate_equals_the_formulas(mode):
     theta = np.linspace(0, 1, 100_001)
     values = (theta * a.sum() - theta**2 * (u @ u) / (2 * s)) / N
     assert proof.dual[0] == pytest.approx(values.max(), rel=1e-8)
+
+
+def best_intercept(products, y, c, loss="hinge"):
+    ones, rows = np.ones(1), _core.Rows.dense(np.zeros((len(y), 1)), 0.0)
+    problem = _core.Problem(
+        rows, y[:, None], c[:, None], ones, ones, ones, ones, np.zeros(len(y)), loss, 1
+    )
+    b, least = np.zeros(1), np.zeros(1)
+    _core.best_intercepts(problem, products[:, None], b, least)
+    return float(b[0])
+
+
+@given(seed=st.integers(0, 10_000))
+def test_best_intercept_of_the_squared_hinge_is_the_minimum(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 12))
+    y = np.where(rng.uniform(size=n) < 0.5, 1, -1).astype(np.int8)
+    y[:2] = 1, -1
+    products, c = np.round(rng.standard_normal(n), 1), rng.uniform(0.1, 2, size=n)
+
+    def loss(b):
+        return (c * np.maximum(0, 1 - y * (products + b)) ** 2).sum()
+
+    b = best_intercept(products, y, c, "squared_hinge")
+    assert loss(b) <= min(loss(b + step) for step in (-1e-3, -1e-6, 1e-6, 1e-3)) + 1e-15
+
+
+@pytest.mark.parametrize("ties", [False, True])
+def test_best_intercept_of_many_rows(ties):
+    rng = np.random.default_rng(0)
+    n = 50_000
+    y = np.where(rng.uniform(size=n) < 0.3, 1, -1).astype(np.int8)
+    products = rng.standard_normal(n) * 10.0 ** rng.uniform(-8, 8, size=n)
+    if ties:
+        products[rng.uniform(size=n) < 0.9] = 0.25
+    c = rng.uniform(0.1, 2, size=n)
+    kinks = y - products
+    order = np.argsort(kinks)
+    slope = np.cumsum(c[order]) - c[y > 0].sum()
+    assert best_intercept(products, y, c) == kinks[order[np.searchsorted(slope, 0)]]
 
 
 @given(seed=st.integers(0, 10_000), unit=st.booleans())

@@ -99,13 +99,23 @@ std::tuple<std::string, std::int64_t, std::int64_t> check(const PyRows& self, st
   return {defect_name(finding.defect), finding.row, finding.column};
 }
 
+Loss loss_of(const std::string& name) {
+  if (name == "hinge") return Loss::hinge;
+  if (name == "squared_hinge") return Loss::squared_hinge;
+  throw std::invalid_argument("unknown loss " + name);
+}
+
 PyProblem make_problem(
     const PyRows& rows, const In<std::int8_t, nb::ndim<2>>& labels,
     const std::optional<nb::ndarray<const double, nb::ndim<2>, nb::device::cpu>>& weight,
     const In<double, nb::ndim<1>>& positive, const In<double, nb::ndim<1>>& negative,
     const In<double, nb::ndim<1>>& s, const In<double, nb::ndim<1>>& lam,
-    const In<double, nb::ndim<1>>& squared_norms, nb::object rows_object) {
+    const In<double, nb::ndim<1>>& squared_norms, const std::string& loss, std::int64_t threads,
+    nb::object rows_object) {
   ProblemView view{.rows = rows.rows};
+  view.loss = loss_of(loss);
+  if (threads < 1) throw std::invalid_argument("threads must be positive");
+  view.threads = threads;
   view.lanes = static_cast<std::int64_t>(labels.shape(1));
   if (view.lanes < 1) throw std::invalid_argument("labels has no lane");
   view.labels = checked("labels", labels, {rows.rows.n(), view.lanes});
@@ -173,14 +183,16 @@ void bind_rows(nb::module_& m) {
              const std::optional<nb::ndarray<const double, nb::ndim<2>, nb::device::cpu>>& weight,
              const In<double, nb::ndim<1>>& positive, const In<double, nb::ndim<1>>& negative,
              const In<double, nb::ndim<1>>& s, const In<double, nb::ndim<1>>& lam,
-             const In<double, nb::ndim<1>>& squared_norms) {
-            new (self) PyProblem(make_problem(nb::cast<const PyRows&>(rows), labels, weight,
-                                              positive, negative, s, lam, squared_norms, rows));
+             const In<double, nb::ndim<1>>& squared_norms, const std::string& loss,
+             std::int64_t threads) {
+            new (self)
+                PyProblem(make_problem(nb::cast<const PyRows&>(rows), labels, weight, positive,
+                                       negative, s, lam, squared_norms, loss, threads, rows));
           },
           nb::arg("rows"), nb::arg("labels").noconvert(), nb::arg("weight").noconvert().none(),
           nb::arg("positive").noconvert(), nb::arg("negative").noconvert(),
           nb::arg("s").noconvert(), nb::arg("lam").noconvert(),
-          nb::arg("squared_norms").noconvert());
+          nb::arg("squared_norms").noconvert(), nb::arg("loss"), nb::arg("threads"));
 }
 
 }  // namespace binding

@@ -3,83 +3,151 @@
 #include <cmath>
 #include <vector>
 
+#include "pegasos/compensated.hpp"
+#include "pegasos/parallel.hpp"
+
 namespace pegasos {
 namespace {
 
 using std::int64_t;
 
-// Neumaier's compensated sum: its error does not grow with the number of terms.
-struct Sum {
-  double value = 0.0;
-  double lost = 0.0;
-  void add(double term) {
-    const double total = value + term;
-    lost += std::abs(value) >= std::abs(term) ? (value - total) + term : (term - total) + value;
-    value = total;
+struct LaneSums {
+  CompensatedSum loss, dual_positive, dual_negative, square_positive, square_negative, slope,
+      slope_norm, cost_norm, dual_norm;
+  double support = 0.0;
+
+  void add_to(GapSums& out) const {
+    out.loss += loss.total();
+    out.dual_positive += dual_positive.total();
+    out.dual_negative += dual_negative.total();
+    out.square_positive += square_positive.total();
+    out.square_negative += square_negative.total();
+    out.slope += slope.total();
+    out.slope_norm += slope_norm.total();
+    out.cost_norm += cost_norm.total();
+    out.dual_norm += dual_norm.total();
+    out.support += support;
+    out.blocks += 1.0;
   }
-  double total() const { return value + lost; }
 };
 
-struct LaneSums {
-  Sum loss, dual_positive, dual_negative, cost, cost_norm, dual_norm;
-  double support = 0.0;
+// Some rows and some lanes of a pass; U and sums are those to add to.
+struct Part {
+  int64_t lo, hi;
+  LaneRange lanes;
+  double* U_positive;
+  double* U_negative;
 };
+
+void add_part(const ProblemView& problem, const GapPass& pass, const Part& part, LaneSums* sums) {
+  const int64_t lanes = problem.lanes;
+  const int64_t stride = problem.stride();
+  const int64_t first = part.lanes.first;
+  const int64_t width = part.lanes.width();
+  const bool squared = problem.loss == Loss::squared_hinge;
+  const bool split = part.U_negative != nullptr;
+  std::vector<double> products(static_cast<std::size_t>(width));
+  std::vector<double> positive(static_cast<std::size_t>(width));
+  std::vector<double> negative(static_cast<std::size_t>(width));
+
+  for (int64_t row = part.lo; row < part.hi; ++row) {
+    const double norm = std::sqrt(problem.squared_norms[row]);
+    problem.rows.dot(row, pass.W + first, stride, width, products.data());
+    bool any_positive = false;
+    bool any_negative = false;
+    for (int64_t k = first; k < part.lanes.last; ++k) {
+      const int64_t at = (row - pass.lo) * lanes + k;
+      const int64_t column = k - first;
+      positive[column] = negative[column] = 0.0;
+      if (pass.products != nullptr) pass.products[at] = products[column];
+      const int y = problem.label(row, k);
+      if (y == 0) continue;
+      LaneSums& sum = sums[column];
+      const double cost = problem.cost(row, k, y);
+      const double slack = 1.0 - y * (products[column] + pass.b[k]);
+      // Written so that a NaN is added, not hidden.
+      const bool lost = !(slack <= 0.0);
+      if (lost) sum.loss.add(squared ? cost * slack * slack : cost * slack);
+      const double slope = squared ? (lost ? 2.0 * cost * slack : 0.0) : cost;
+      sum.slope.add(slope);
+      sum.slope_norm.add(slope * norm);
+      if (squared) sum.cost_norm.add(cost * norm);
+      const double dual = pass.duals[at];
+      if (dual == 0.0) continue;
+      sum.support += 1.0;
+      sum.dual_norm.add(dual * norm);
+      (y > 0 ? sum.dual_positive : sum.dual_negative).add(dual);
+      if (squared) {
+        (y > 0 ? sum.square_positive : sum.square_negative).add(dual / cost * dual / 4.0);
+      }
+      if (split && y < 0) {
+        negative[column] = dual;
+        any_negative = true;
+      } else {
+        positive[column] = y * dual;
+        any_positive = true;
+      }
+    }
+    if (any_positive) {
+      problem.rows.axpy(row, positive.data(), part.U_positive + first, stride, width);
+    }
+    if (any_negative) {
+      problem.rows.axpy(row, negative.data(), part.U_negative + first, stride, width);
+    }
+  }
+}
+
+// Each thread has lanes of its own, and needs no buffer.
+void add_by_lanes(const ProblemView& problem, const GapPass& pass, int64_t parts) {
+  std::vector<LaneSums> sums(static_cast<std::size_t>(problem.lanes));
+  in_parallel(parts, [&](int64_t p) {
+    const LaneRange lanes = lane_range(problem.lanes, parts, p);
+    add_part(problem, pass, {pass.lo, pass.hi, lanes, pass.U_positive, pass.U_negative},
+             sums.data() + lanes.first);
+  });
+  for (int64_t k = 0; k < problem.lanes; ++k) sums[k].add_to(pass.sums[k]);
+}
+
+// Each thread has rows of its own; all but the first add to a buffer.
+void add_by_rows(const ProblemView& problem, const GapPass& pass, int64_t parts) {
+  const int64_t size = problem.rows.weight_rows() * problem.stride();
+  const int64_t sides = pass.U_negative == nullptr ? 1 : 2;
+  std::vector<LaneSums> sums(static_cast<std::size_t>(problem.lanes * parts));
+  std::vector<double> buffers(static_cast<std::size_t>((parts - 1) * sides * size));
+  in_parallel(parts, [&](int64_t p) {
+    const int64_t rows = pass.hi - pass.lo;
+    Part part{pass.lo + share_begin(rows, parts, p),
+              pass.lo + share_begin(rows, parts, p + 1),
+              {0, problem.lanes},
+              pass.U_positive,
+              pass.U_negative};
+    if (p > 0) {
+      part.U_positive = buffers.data() + (p - 1) * sides * size;
+      if (sides == 2) part.U_negative = part.U_positive + size;
+    }
+    add_part(problem, pass, part, sums.data() + p * problem.lanes);
+  });
+  for (int64_t p = 0; p < parts; ++p) {
+    for (int64_t k = 0; k < problem.lanes; ++k) {
+      sums[p * problem.lanes + k].add_to(pass.sums[k]);
+    }
+    if (p == 0) continue;
+    const double* buffer = buffers.data() + (p - 1) * sides * size;
+    for (int64_t j = 0; j < size; ++j) pass.U_positive[j] += buffer[j];
+    if (sides == 2) {
+      for (int64_t j = 0; j < size; ++j) pass.U_negative[j] += buffer[size + j];
+    }
+  }
+}
 
 }  // namespace
 
 void add_gap_sums(const ProblemView& problem, const GapPass& pass) {
-  const int64_t lanes = problem.lanes;
-  const int64_t stride = problem.stride();
-  std::vector<double> products(static_cast<std::size_t>(stride));
-  std::vector<double> positive(static_cast<std::size_t>(stride));
-  std::vector<double> negative(static_cast<std::size_t>(stride));
-  std::vector<LaneSums> sums(static_cast<std::size_t>(lanes));
-
-  for (int64_t row = pass.lo; row < pass.hi; ++row) {
-    const double norm = std::sqrt(problem.squared_norms[row]);
-    problem.rows.dot(row, pass.W, stride, products.data());
-    bool any_positive = false;
-    bool any_negative = false;
-    for (int64_t k = 0; k < lanes; ++k) {
-      positive[k] = negative[k] = 0.0;
-      if (pass.products != nullptr) pass.products[(row - pass.lo) * lanes + k] = products[k];
-      const int y = problem.label(row, k);
-      if (y == 0) continue;
-      LaneSums& sum = sums[k];
-      const double cost = problem.cost(row, k, y);
-      const double slack = 1.0 - y * (products[k] + pass.b[k]);
-      // Written so that a NaN is added, not hidden.
-      if (!(slack <= 0.0)) sum.loss.add(cost * slack);
-      sum.cost.add(cost);
-      sum.cost_norm.add(cost * norm);
-      const double dual = pass.duals[(row - pass.lo) * lanes + k];
-      if (dual == 0.0) continue;
-      sum.support += 1.0;
-      sum.dual_norm.add(dual * norm);
-      if (y > 0) {
-        sum.dual_positive.add(dual);
-        positive[k] = dual;
-        any_positive = true;
-      } else {
-        sum.dual_negative.add(dual);
-        (pass.U_negative == nullptr ? positive : negative)[k] =
-            pass.U_negative == nullptr ? -dual : dual;
-        (pass.U_negative == nullptr ? any_positive : any_negative) = true;
-      }
-    }
-    if (any_positive) problem.rows.axpy(row, positive.data(), pass.U_positive, stride);
-    if (any_negative) problem.rows.axpy(row, negative.data(), pass.U_negative, stride);
-  }
-  for (int64_t k = 0; k < lanes; ++k) {
-    GapSums& out = pass.sums[k];
-    out.loss += sums[k].loss.total();
-    out.dual_positive += sums[k].dual_positive.total();
-    out.dual_negative += sums[k].dual_negative.total();
-    out.cost += sums[k].cost.total();
-    out.cost_norm += sums[k].cost_norm.total();
-    out.dual_norm += sums[k].dual_norm.total();
-    out.support += sums[k].support;
-    out.blocks += 1.0;
+  const int64_t threads = problem.threads;
+  if (threads > 1 && problem.lanes >= 4 * threads) {
+    add_by_lanes(problem, pass, threads);
+  } else {
+    add_by_rows(problem, pass, std::max<int64_t>(1, std::min(threads, pass.hi - pass.lo)));
   }
 }
 

@@ -173,35 +173,37 @@ void axpy_width(const RowsView& x, const Row& row, const double* factors, double
 }
 
 template <class Row>
-void dot_lanes(const RowsView& x, int64_t i, const double* W, int64_t stride, double* out) {
+void dot_lanes(const RowsView& x, int64_t i, const double* W, int64_t stride, int64_t width,
+               double* out) {
   const Row row(x, i);
   int64_t k = 0;
-  for (; k + 32 <= stride; k += 32) dot_width<Row, 32>(x, row, W + k, stride, out + k);
-  if (k + 16 <= stride) {
+  for (; k + 32 <= width; k += 32) dot_width<Row, 32>(x, row, W + k, stride, out + k);
+  if (k + 16 <= width) {
     dot_width<Row, 16>(x, row, W + k, stride, out + k);
     k += 16;
   }
-  if (k + 8 <= stride) {
+  if (k + 8 <= width) {
     dot_width<Row, 8>(x, row, W + k, stride, out + k);
     k += 8;
   }
-  if (k + 4 <= stride) dot_width<Row, 4>(x, row, W + k, stride, out + k);
+  if (k + 4 <= width) dot_width<Row, 4>(x, row, W + k, stride, out + k);
 }
 
 template <class Row>
-void axpy_lanes(const RowsView& x, int64_t i, const double* factors, double* W, int64_t stride) {
+void axpy_lanes(const RowsView& x, int64_t i, const double* factors, double* W, int64_t stride,
+                int64_t width) {
   const Row row(x, i);
   int64_t k = 0;
-  for (; k + 32 <= stride; k += 32) axpy_width<Row, 32>(x, row, factors + k, W + k, stride);
-  if (k + 16 <= stride) {
+  for (; k + 32 <= width; k += 32) axpy_width<Row, 32>(x, row, factors + k, W + k, stride);
+  if (k + 16 <= width) {
     axpy_width<Row, 16>(x, row, factors + k, W + k, stride);
     k += 16;
   }
-  if (k + 8 <= stride) {
+  if (k + 8 <= width) {
     axpy_width<Row, 8>(x, row, factors + k, W + k, stride);
     k += 8;
   }
-  if (k + 4 <= stride) axpy_width<Row, 4>(x, row, factors + k, W + k, stride);
+  if (k + 4 <= width) axpy_width<Row, 4>(x, row, factors + k, W + k, stride);
 }
 
 template <class Row>

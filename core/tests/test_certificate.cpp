@@ -53,8 +53,10 @@ void check_close(const GapSums& a, const GapSums& b) {
   CHECK_CLOSE(a.loss, b.loss, 1e-12 * (1.0 + b.loss));
   CHECK_CLOSE(a.dual_positive, b.dual_positive, 1e-12 * (1.0 + b.dual_positive));
   CHECK_CLOSE(a.dual_negative, b.dual_negative, 1e-12 * (1.0 + b.dual_negative));
-  CHECK_CLOSE(a.cost, b.cost, 1e-12 * (1.0 + b.cost));
-  CHECK_CLOSE(a.cost_norm, b.cost_norm, 1e-12 * (1.0 + b.cost_norm));
+  CHECK_CLOSE(a.square_positive, b.square_positive, 1e-12 * (1.0 + b.square_positive));
+  CHECK_CLOSE(a.square_negative, b.square_negative, 1e-12 * (1.0 + b.square_negative));
+  CHECK_CLOSE(a.slope, b.slope, 1e-12 * (1.0 + b.slope));
+  CHECK_CLOSE(a.slope_norm, b.slope_norm, 1e-12 * (1.0 + b.slope_norm));
   CHECK_CLOSE(a.dual_norm, b.dual_norm, 1e-12 * (1.0 + b.dual_norm));
   CHECK_EQUAL(a.support, b.support);
 }
@@ -78,8 +80,8 @@ TEST(gap_sums_are_the_naive_sums) {
           const double dual = pass.duals[i * lanes + k];
           want.loss += problem.cost(i, k) * std::max(0.0, 1.0 - y * decision);
           (y > 0 ? want.dual_positive : want.dual_negative) += dual;
-          want.cost += problem.cost(i, k);
-          want.cost_norm += problem.cost(i, k) * norm;
+          want.slope += problem.cost(i, k);
+          want.slope_norm += problem.cost(i, k) * norm;
           want.dual_norm += dual * norm;
           want.support += dual > 0.0;
         }
@@ -180,6 +182,52 @@ TEST(small_terms_are_not_lost_beside_a_large_one) {
   std::fill(pass.W.begin(), pass.W.end(), 0.0);
   std::fill(pass.b.begin(), pass.b.end(), 0.0);
   pass.add(0, 37, false);  // 36 ones, each below half a unit of the large term
-  CHECK_EQUAL(pass.sums[0].cost, 0x1p54 + 36.0);
+  CHECK_EQUAL(pass.sums[0].slope, 0x1p54 + 36.0);
   CHECK_EQUAL(pass.sums[0].loss, 0x1p54 + 36.0);
+}
+
+TEST(gap_sums_of_the_squared_hinge_are_the_naive_sums) {
+  ToyProblem problem({.lanes = 3, .weighted = true, .absent = true});
+  problem.view.loss = Loss::squared_hinge;
+  Pass pass(problem);
+  pass.add(0, problem.view.n(), true);
+  for (int64_t k = 0; k < 3; ++k) {
+    GapSums want{};
+    for (int64_t i = 0; i < problem.view.n(); ++i) {
+      const int y = problem.view.label(i, k);
+      if (y == 0) continue;
+      const double norm = std::sqrt(problem.squared_norms[i]);
+      const double decision = problem.data.dot(i, pass.W, problem.stride(), k) + pass.b[k];
+      const double dual = pass.duals[i * 3 + k];
+      const double slack = std::max(0.0, 1.0 - y * decision);
+      const double cost = problem.cost(i, k);
+      want.loss += cost * slack * slack;
+      (y > 0 ? want.dual_positive : want.dual_negative) += dual;
+      (y > 0 ? want.square_positive : want.square_negative) += dual * dual / (4 * cost);
+      want.slope += 2 * cost * slack;
+      want.slope_norm += 2 * cost * slack * norm;
+      want.dual_norm += dual * norm;
+      want.support += dual > 0.0 ? 1.0 : 0.0;
+    }
+    check_close(pass.sums[k], want);
+  }
+}
+
+TEST(gap_sums_do_not_depend_on_the_threads_but_for_rounding) {
+  for (int64_t lanes : {1, 3, 9, 17}) {
+    for (bool split : {false, true}) {
+      CONTEXT("lanes " << lanes << ", split " << split);
+      ToyProblem problem({.lanes = lanes, .weighted = true, .absent = true});
+      Pass one(problem);
+      one.add(0, problem.view.n(), split);
+      problem.view.threads = 4;
+      Pass four(problem);
+      four.add(0, problem.view.n(), split);
+      for (int64_t k = 0; k < lanes; ++k) check_close(four.sums[k], one.sums[k]);
+      for (std::size_t j = 0; j < one.positive.size(); ++j) {
+        CHECK_CLOSE(four.positive[j], one.positive[j], 1e-12);
+        CHECK_CLOSE(four.negative[j], one.negative[j], 1e-12);
+      }
+    }
+  }
 }

@@ -3,7 +3,7 @@
 Any w gives an upper bound P(w) on the optimum, any feasible a a lower bound D(a) (the formulas
 are in ``pegasos.problem``). A dual point is first made feasible and as tight as one number can:
 with a free intercept the heavier class is scaled down until sum a y = 0, then all of a is scaled
-by the theta in [0, 1] that maximises D(theta a). So D >= 0 always.
+by the theta that maximises D(theta a) in the box. So D >= 0 always.
 
 With a free intercept the repaired duals balance up to rounding only; ``rounding`` covers that at
 the b of the model it belongs to.
@@ -99,7 +99,7 @@ def relative_gap(primal: Floats, dual: Floats) -> Floats:
 class GapSums:
     """Sums over some of the rows; those of disjoint rows merge into those of their union."""
 
-    sums: Floats  # (K, 8), columns _core.GAP_SUMS
+    sums: Floats  # (K, 11), columns _core.GAP_SUMS
     U_positive: Floats  # sum of a x over y = +1; of a y x over all rows if U_negative is None
     U_negative: Floats | None  # sum of a x over y = -1; kept apart for a free intercept
 
@@ -153,8 +153,15 @@ def certify(
             total.U_positive, total.U_negative, None if products is None else products[lo:hi],
         )  # fmt: skip
     if products is not None:
-        b, loss = _free_intercept(problem, products)
+        loss = np.empty(problem.lanes)
+        _core.best_intercepts(problem.core, products, b, loss)
         total.sums[:, _core.GAP_SUMS.index("loss")] = loss
+        if problem.loss == "squared_hinge":
+            # By Cauchy-Schwarz, with the loss at b and the costs: no second pass for a bound.
+            slope = 2 * np.sqrt(loss * problem.cost)
+            total.sums[:, _core.GAP_SUMS.index("slope")] = slope
+            norm = np.sqrt(problem.rows.squared_norms.max())
+            total.sums[:, _core.GAP_SUMS.index("slope_norm")] = slope * norm
     try:
         return certificate(problem, W, b, total, give_up), b
     except GaveUp:
@@ -194,14 +201,17 @@ def certificate(
         loss = total.column("loss")
         primal = (s / 2 * w2 + loss) / N
 
-        # Rounding of P: each product w.x errs by at most m e |w| |x| for rows of m values.
-        primal_error = e * (
-            m * np.sqrt(w2) * total.column("cost_norm")
-            + sums * ((1 + np.abs(b)) * total.column("cost") + loss)
-            + (m + 3) * s / 2 * w2
+        # Rounding of P: each product w.x errs by at most m e |w| |x| for rows of m values, and the
+        # losses by their slopes times that.
+        product_error = m * e * np.sqrt(w2)
+        primal_error = product_error * total.column("slope_norm") + e * (
+            sums * ((1 + np.abs(b)) * total.column("slope") + 2 * loss) + (m + 3) * s / 2 * w2
         )
+        if problem.loss == "squared_hinge":
+            largest = np.sqrt(problem.rows.squared_norms.max())
+            primal_error += product_error**2 * largest * total.column("cost_norm")
 
-        a_sum, up, down = _balanced(total)
+        a_sum, squares, up, down = _balanced(total)
         v2 = np.zeros(K)  # |w(a)|^2, of a sensible size where |s w(a)|^2 may leave float64
         for lo, hi in feature_blocks(W, give_up):
             V = total.U_positive[lo:hi, :K] * up
@@ -209,64 +219,37 @@ def certificate(
                 V -= total.U_negative[lo:hi, :K] * down
             V /= s
             v2 += np.einsum("jk,jk->k", V, V)
-        usable = np.isfinite(v2)  # if not, theta = 0 still proves D = 0
-        v2 = np.where(usable, v2, 0.0)
-        theta = np.clip(np.divide(a_sum, s * v2, out=np.ones(K), where=s * v2 > 0), 0, 1) * usable
-        dual = theta * (a_sum - theta * s * v2 / 2) / N
+        usable = np.isfinite(v2) & np.isfinite(squares)  # if not, theta = 0 still proves D = 0
+        v2, squares = np.where(usable, v2, 0.0), np.where(usable, squares, 0.0)
+        curvature = s * v2 + 2 * squares
+        theta = np.divide(a_sum, curvature, out=np.ones(K), where=curvature > 0)
+        if problem.loss == "hinge":
+            theta = np.minimum(theta, 1)
+        theta = theta * usable
+        dual = theta * (a_sum - theta * curvature / 2) / N
 
         # Rounding of D: each component of sum a y x is a sum of `support` terms.
         v_error = (total.column("support") + 3) * e * total.column("dual_norm") / s
         dual_error = theta * (
             sums * e * (1 + np.abs(b)) * a_sum
             + theta * s * (2 * np.sqrt(v2) * v_error + v_error**2 + (m + 3) * e * v2) / 2
+            + theta * (sums + 4) * e * squares
         )
         # theta = 0 proves D = 0 whatever the rest is.
         dual_error = np.where(theta > 0, dual_error, 0.0)
         return Certificate(primal, dual, (primal_error + dual_error) / N)
 
 
-def _balanced(total: GapSums) -> tuple[Floats, Floats, Floats]:
-    """Sum of a, and the factors of y = +1 and -1 that make sum a y = 0 where it must be."""
+def _balanced(total: GapSums) -> tuple[Floats, Floats, Floats, Floats]:
+    """Sum of a and of a^2 / 4c, with the factors of y = +1 and -1 that make sum a y = 0.
+
+    The factors are 1 where the intercept is not free; U_positive then holds both classes.
+    """
     positive, negative = total.column("dual_positive"), total.column("dual_negative")
+    squares = total.column("square_positive"), total.column("square_negative")
     if total.U_negative is None:
-        return positive + negative, np.ones_like(positive), np.zeros_like(positive)
+        return positive + negative, squares[0] + squares[1], np.ones_like(positive), 0 * positive
     lighter = np.minimum(positive, negative)
     up = np.divide(lighter, positive, out=np.zeros_like(lighter), where=positive > 0)
     down = np.divide(lighter, negative, out=np.zeros_like(lighter), where=negative > 0)
-    return 2 * lighter, up, down
-
-
-def _free_intercept(problem: Problem, products: Floats) -> tuple[Floats, Floats]:
-    """The best b of each lane given w.x of every row, and the loss there."""
-    b, loss = np.zeros(problem.lanes), np.zeros(problem.lanes)
-    costs = problem.costs()
-    for k in range(problem.lanes):
-        y = problem.labels[:, k]
-        b[k] = best_intercept(products[:, k], y, costs[:, k])
-        slack = 1 - y * (products[:, k] + b[k])
-        loss[k] = (costs[:, k] * np.where(slack <= 0, 0.0, slack)).sum()
-    return b, loss
-
-
-def best_intercept(products: Floats, y: NDArray[np.int8], costs: Floats) -> float:
-    """The b that minimises sum c max(0, 1 - y (product + b)); the middle where it is an interval.
-
-    The slope in b starts at -(sum of c over y = +1) and rises by c_i at b = y_i - product_i: a
-    weighted quantile, O(n log n).
-    """
-    member = (y != 0) & (costs > 0)
-    if not member.any():
-        return 0.0
-    kinks = (y - products)[member]
-    order = np.argsort(kinks, kind="stable")
-    kinks = kinks[order]
-    reached = np.cumsum(costs[member][order])
-    target = costs[member & (y > 0)].sum()
-    # Sums that differ by rounding alone are the same.
-    slack = 4 * UNIT_ROUNDOFF * kinks.size * reached[-1]
-    first = int(np.searchsorted(reached, target - slack, side="left"))
-    last = int(np.searchsorted(reached, target + slack, side="right"))
-    first, last = min(first, kinks.size - 1), min(last, kinks.size - 1)
-    if target <= slack:  # no positive examples: any b below the first kink is as good
-        return float(kinks[0])
-    return float((kinks[first] + kinks[last]) / 2)
+    return 2 * lighter, up**2 * squares[0] + down**2 * squares[1], up, down

@@ -6,6 +6,8 @@ and s = lam N (given lam) or s = 1/C (given C):
     P(w, b) = 1/N [ s/2 |w|^2 + sum_i c_i max(0, 1 - y_i (w.x_i + b)) ]            the primal
     D(a)    = 1/N [ sum_i a_i - s/2 |w(a)|^2 ],   w(a) = 1/s sum_i a_i y_i x_i,
               0 <= a_i <= c_i                                                      the dual
+
+The squared hinge has c_i max(0, .)^2 in P, and a_i - a_i^2 / (4 c_i) for a_i in D, with a_i >= 0.
 """
 
 from __future__ import annotations
@@ -23,6 +25,8 @@ from pegasos.rows import Rows, as_rows
 Intercept = Literal["none", "regularized", "free"]
 """b = 0; b penalised with w through a constant feature; b not penalised."""
 
+Loss = Literal["hinge", "squared_hinge"]
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -36,6 +40,8 @@ class Problem:
     s: NDArray[np.float64]  # (K,)
     total_weight: NDArray[np.float64]  # (K,) N
     intercept: Intercept
+    loss: Loss
+    threads: int  # that a pass over the rows may use; results depend on it by rounding alone
     core: _core.Problem
     lane_rows: NDArray[np.int64]  # (K,) rows with y != 0
     cost: NDArray[np.float64]  # (K,) sum of c
@@ -82,7 +88,16 @@ class Problem:
             self.s[lanes],
             self.total_weight[lanes],
             self.intercept,
+            self.loss,
+            self.threads,
         )
+
+    def largest_duals(self, lo: int = 0, hi: int | None = None) -> NDArray[np.float64]:
+        """The upper bounds of the duals of rows lo..hi-1."""
+        costs = self.costs(lo, hi)
+        if self.loss == "squared_hinge":
+            costs[costs > 0] = np.inf
+        return costs
 
 
 def make_problem(
@@ -96,6 +111,8 @@ def make_problem(
     sample_weight: ArrayLike | None = None,
     positive: ArrayLike = 1.0,
     negative: ArrayLike = 1.0,
+    loss: Loss = "hinge",
+    threads: int = 1,
 ) -> Problem:
     """Check everything and build the problem.
 
@@ -140,6 +157,8 @@ def make_problem(
         regularization(lam, C, total),
         total,
         intercept,
+        loss,
+        threads,
     )
 
 
@@ -168,15 +187,19 @@ def _problem(
     s: NDArray[np.float64],
     total_weight: NDArray[np.float64],
     intercept: Intercept,
+    loss: Loss,
+    threads: int,
 ) -> Problem:
     lane_rows = np.count_nonzero(labels, axis=0).astype(np.int64)
     cost = positive * _sum(labels > 0, weight) + negative * _sum(labels < 0, weight)
     core = _core.Problem(
-        rows.core, labels, weight, positive, negative, s, s / lane_rows, rows.squared_norms
-    )
+        rows.core, labels, weight, positive, negative, s, s / lane_rows, rows.squared_norms, loss,
+        threads,
+    )  # fmt: skip
     return Problem(
-        rows, labels, weight, positive, negative, s, total_weight, intercept, core, lane_rows, cost
-    )
+        rows, labels, weight, positive, negative, s, total_weight, intercept, loss, threads, core,
+        lane_rows, cost,
+    )  # fmt: skip
 
 
 def _lanes_of(weight: NDArray[np.float64], lanes: NDArray[np.intp]) -> NDArray[np.float64]:

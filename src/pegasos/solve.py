@@ -16,7 +16,7 @@ from pegasos.certificate import Certificate
 from pegasos.certificate import certify as certify_problem
 from pegasos.driver import Callback, Limits, StopReason, run
 from pegasos.history import History
-from pegasos.problem import Intercept, Problem, make_problem
+from pegasos.problem import Intercept, Loss, Problem, make_problem
 from pegasos.solvers import Solver, by_name
 
 DEFAULT_MAX_EPOCHS = 1000
@@ -55,7 +55,7 @@ def solve(
     lam: ArrayLike | None = None,
     C: ArrayLike | None = None,
     solver: str | Solver = "dual",
-    loss: Literal["hinge"] = "hinge",
+    loss: Loss = "hinge",
     intercept: Literal["auto"] | Intercept = "auto",
     intercept_scaling: float = 1.0,
     tol: float = 1e-3,
@@ -79,7 +79,7 @@ def solve(
         objective is ``lam/2 |w|^2 + mean loss``, or with C its equal for ``lam = 1/(C n)``.
     solver : a name (``dual``, ``interior``, ``pegasos``, ``sgdr``, ``sgds``, ``sgdm``) or a
         configured solver.
-    loss : ``"hinge"``.
+    loss : ``"hinge"``, or ``"squared_hinge"`` (exact solvers only).
     intercept : ``"none"``, ``"regularized"`` (a constant feature ``intercept_scaling``, penalised
         with w) or ``"free"`` (not penalised; ``solver="interior"`` only). ``"auto"`` is
         regularized.
@@ -96,7 +96,7 @@ def solve(
     """
     began = time.perf_counter()
     config = by_name(solver)
-    check_loss(loss)
+    check_loss(loss, config)
     limits = Limits(max_time, max_epochs, max_steps)
     config.check_limits(limits)
     if limits.none:
@@ -112,6 +112,7 @@ def solve(
         intercept=mode,
         intercept_scaling=intercept_scaling,
         sample_weight=sample_weight,
+        loss=loss,
     )
     outcome = run(
         problem,
@@ -152,6 +153,7 @@ def certify(
     sample_weight: ArrayLike | None = None,
     positive: ArrayLike = 1.0,
     negative: ArrayLike = 1.0,
+    loss: Loss = "hinge",
 ) -> Certificate:
     """Check a proof: the certificate of any model and any duals, recomputed from the data.
 
@@ -160,6 +162,7 @@ def certify(
     outside the box 0 <= a <= c are refused. Without duals the bound is D = 0. With a free
     intercept the certificate is that of the best b for w; ``b`` may be left out.
     """
+    check_loss(loss)
     check_scaling(intercept, intercept_scaling)
     labels, single = _labels(y)
     problem = make_problem(
@@ -172,6 +175,7 @@ def certify(
         sample_weight=sample_weight,
         positive=positive,
         negative=negative,
+        loss=loss,
     )
     W, intercepts = _model(problem, w, b)
     a = np.zeros((problem.n, problem.lanes)) if duals is None else _feasible(problem, duals)
@@ -201,10 +205,15 @@ def check_scaling(intercept: str, intercept_scaling: float) -> None:
         )
 
 
-def check_loss(loss: str) -> None:
-    """Raise ValueError for a loss that no solver trains."""
-    if loss != "hinge":
-        raise ValueError(f"loss must be 'hinge', got {loss!r}; no solver here trains another yet")
+def check_loss(loss: str, solver: Solver | None = None) -> None:
+    """Raise ValueError for a loss that is none, or that ``solver`` does not train."""
+    if loss not in get_args(Loss):
+        raise ValueError(f"loss must be 'hinge' or 'squared_hinge', got {loss!r}")
+    if solver is not None and loss not in solver.losses:
+        raise ValueError(
+            f"solver {solver.name!r} trains the hinge loss only; loss={loss!r} needs solver='dual' "
+            "or 'interior'"
+        )
 
 
 def _labels(y: ArrayLike) -> tuple[NDArray[np.int8], bool]:
@@ -292,7 +301,7 @@ def _feasible(problem: Problem, duals: ArrayLike) -> NDArray[np.float64]:
         raise ValueError(
             f"duals must be ({problem.n},) or ({problem.n}, {problem.lanes}), got {np.shape(duals)}"
         )
-    outside = np.argwhere(~((a >= 0) & (a <= problem.costs())))
+    outside = np.argwhere(~((a >= 0) & (a <= problem.largest_duals())))
     if outside.size:
         row, lane = outside[0]
         raise ValueError(f"duals leave the box at row {row}: {a[row, lane]} is not in [0, c]")

@@ -156,7 +156,8 @@ def test_warm_start_continues_from_the_duals():
     ("options", "message"),
     [
         ({"penalty": "l1"}, "L1 penalties"),
-        ({"loss": "squared_hinge"}, "loss must be 'hinge'"),
+        ({"loss": "logistic"}, "loss must be 'hinge'"),
+        ({"loss": "squared_hinge", "solver": "sgds"}, "trains the hinge loss only"),
         ({"multi_class": "ovo"}, "multi_class must be 'ovr'"),
         ({"max_iter": 0}, "max_iter must be positive"),
         ({"C": -1.0}, "C must be finite and positive"),

@@ -9,14 +9,17 @@ namespace pegasos {
 
 // Per lane. Sums over disjoint rows add up to the sums over their union.
 struct GapSums {
-  double loss;           // sum c max(0, 1 - y (w.x + b))
-  double dual_positive;  // sum of a over y = +1
-  double dual_negative;  // sum of a over y = -1
-  double cost;           // sum c
-  double cost_norm;      // sum c |x|: bounds the rounding of the losses
-  double dual_norm;      // sum a |x|: bounds the rounding of sum a y x
-  double support;        // number of a > 0
-  double blocks;         // number of sums added up: those inside one are compensated
+  double loss;             // sum c max(0, 1 - y (w.x + b))^p
+  double dual_positive;    // sum of a over y = +1
+  double dual_negative;    // sum of a over y = -1
+  double square_positive;  // squared hinge: sum of a^2 / 4c over y = +1
+  double square_negative;  // squared hinge: sum of a^2 / 4c over y = -1
+  double slope;            // sum c l', l' the slope of the loss: 1, or 2 max(0, 1 - y (w.x + b))
+  double slope_norm;       // sum c l' |x|: bounds the rounding of the losses
+  double cost_norm;        // sum c |x|
+  double dual_norm;        // sum a |x|: bounds the rounding of sum a y x
+  double support;          // number of a > 0
+  double blocks;           // number of sums added up: those inside one are compensated
 };
 
 struct GapPass {
@@ -32,5 +35,14 @@ struct GapPass {
 };
 
 void add_gap_sums(const ProblemView& problem, const GapPass& pass);
+
+// The b of lane `lane` that minimises the loss given w.x of every row (the middle where it is an
+// interval), and the loss there.
+struct BestIntercept {
+  double b;
+  double loss;
+};
+BestIntercept best_intercept(const ProblemView& problem, std::int64_t lane, const double* products,
+                             std::int64_t products_stride);
 
 }  // namespace pegasos

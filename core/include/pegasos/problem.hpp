@@ -1,7 +1,7 @@
 // The K binary problems (lanes) that share one set of rows, as the kernels see them.
 //
-// Lane k minimises   s_k/2 |w|^2 + sum_i c_ik max(0, 1 - y_ik w.x_i)   over the rows with y_ik !=
-// 0.
+// Lane k minimises   s_k/2 |w|^2 + sum_i c_ik max(0, 1 - y_ik w.x_i)^p   over the rows with
+// y_ik != 0; p = 1 is the hinge, p = 2 the squared hinge.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,12 @@
 
 namespace pegasos {
 
+enum class Loss : std::uint8_t { hinge, squared_hinge };
+
 struct ProblemView {
   Rows rows;
+  Loss loss = Loss::hinge;
+  std::int64_t threads = 1;  // that a pass over the rows may use
   std::int64_t lanes = 1;
   const std::int8_t* labels = nullptr;  // n x lanes: -1, 0 (the row is not in this lane), +1
   const double* weight = nullptr;       // sample weights, or null: all one
@@ -28,13 +32,26 @@ struct ProblemView {
   std::int64_t n() const { return rows.n(); }
   std::int64_t stride() const { return padded_lanes(lanes); }
   int label(std::int64_t row, std::int64_t lane) const { return labels[row * lanes + lane]; }
-  // c_ik, the cost of the row's loss and the upper bound of its dual.
+  // c_ik, the cost of the row's loss; the hinge's dual is at most that.
   double cost(std::int64_t row, std::int64_t lane, int label) const {
     const double factor = label > 0 ? positive[lane] : negative[lane];
     return weight == nullptr ? factor
                              : factor * weight[row * weight_row_stride + lane * weight_lane_stride];
   }
 };
+
+// Lanes first .. last-1, a multiple of four columns but at the end, so that parts share no column.
+struct LaneRange {
+  std::int64_t first;
+  std::int64_t last;
+  std::int64_t width() const { return padded_lanes(last) - first; }
+};
+
+// The lanes as `parts` ranges; only for more than one lane.
+inline LaneRange lane_range(std::int64_t lanes, std::int64_t parts, std::int64_t part) {
+  const std::int64_t fours = (lanes + 3) / 4;
+  return {fours * part / parts * 4, std::min(lanes, fours * (part + 1) / parts * 4)};
+}
 
 // Counts that stop at their largest value: errors / presentations then stays at most one.
 inline void add_saturating(std::uint32_t& count, std::int64_t more) {

@@ -39,9 +39,9 @@ struct RowKernels {
   double (*dot)(const RowsView&, std::int64_t row, const double* w);
   void (*axpy)(const RowsView&, std::int64_t row, double factor, double* w);
   void (*dot_lanes)(const RowsView&, std::int64_t row, const double* W, std::int64_t stride,
-                    double* out);
+                    std::int64_t width, double* out);
   void (*axpy_lanes)(const RowsView&, std::int64_t row, const double* factors, double* W,
-                     std::int64_t stride);
+                     std::int64_t stride, std::int64_t width);
   double (*squared_norm)(const RowsView&, std::int64_t row);
   void (*outer)(const RowsView&, std::int64_t row, double factor, double* gram);
   void (*prefetch)(const RowsView&, std::int64_t row);
@@ -73,21 +73,29 @@ class Rows {
   }
   void prefetch(std::int64_t row) const { kernels_->prefetch(view_, row); }
 
-  // out[k] = w_k . x_row
-  void dot(std::int64_t row, const double* W, std::int64_t stride, double* out) const {
+  // out[k] = w_k . x_row for the first `width` columns of W
+  void dot(std::int64_t row, const double* W, std::int64_t stride, std::int64_t width,
+           double* out) const {
     if (stride == 1) {
       *out = kernels_->dot(view_, row, W);
     } else {
-      kernels_->dot_lanes(view_, row, W, stride, out);
+      kernels_->dot_lanes(view_, row, W, stride, width, out);
     }
   }
-  // w_k += factors[k] x_row
-  void axpy(std::int64_t row, const double* factors, double* W, std::int64_t stride) const {
+  void dot(std::int64_t row, const double* W, std::int64_t stride, double* out) const {
+    dot(row, W, stride, stride, out);
+  }
+  // w_k += factors[k] x_row for the first `width` columns of W
+  void axpy(std::int64_t row, const double* factors, double* W, std::int64_t stride,
+            std::int64_t width) const {
     if (stride == 1) {
       kernels_->axpy(view_, row, *factors, W);
     } else {
-      kernels_->axpy_lanes(view_, row, factors, W, stride);
+      kernels_->axpy_lanes(view_, row, factors, W, stride, width);
     }
+  }
+  void axpy(std::int64_t row, const double* factors, double* W, std::int64_t stride) const {
+    axpy(row, factors, W, stride, stride);
   }
 
  private:

@@ -44,7 +44,7 @@ class LinearSVC(ClassifierMixin, BaseEstimator):
     ----------
     C : weight of the losses, as in scikit-learn. Ignored if ``lam`` is given.
     lam : regularization per example instead of C: ``lam/2 |w|^2 + mean loss``.
-    loss : ``"hinge"``.
+    loss : ``"hinge"``, or ``"squared_hinge"`` (exact solvers only).
     penalty : ``"l2"``; there is no other here.
     solver : ``"dual"`` (exact; many features), ``"interior"`` (exact; many rows, up to a few
         thousand features, any C), ``"pegasos"``, ``"sgdr"``, ``"sgds"``, ``"sgdm"``, or a
@@ -84,7 +84,7 @@ class LinearSVC(ClassifierMixin, BaseEstimator):
         *,
         C: float = 1.0,
         lam: float | None = None,
-        loss: Literal["hinge"] = "hinge",
+        loss: Literal["hinge", "squared_hinge"] = "hinge",
         penalty: Literal["l2"] = "l2",
         solver: str | Solver = "dual",
         tol: float = 1e-3,
@@ -144,6 +144,7 @@ class LinearSVC(ClassifierMixin, BaseEstimator):
             sample_weight=sample_weight,
             positive=positive,
             negative=negative,
+            loss=self.loss,
         )
         with ExitStack() as stack:
             callbacks = functions("callbacks", self.callbacks)
@@ -209,6 +210,7 @@ class LinearSVC(ClassifierMixin, BaseEstimator):
         except ValueError as error:
             raise ValueError(str(error).replace("max_epochs", "max_iter")) from None
         solver = by_name(self.solver)
+        check_loss(self.loss, solver)
         solver.check_limits(limits)
         if self.warm_start and not solver.warm_starts:
             raise ValueError(f"solver {solver.name!r} would ignore warm_start=True")

@@ -66,6 +66,7 @@ class Solver(ABC):
 
     name: ClassVar[str]
     intercepts: ClassVar[frozenset[str]] = frozenset({"none", "regularized"})
+    losses: ClassVar[frozenset[str]] = frozenset({"hinge"})
     exact: ClassVar[bool] = False  # converges linearly, so that tight tolerances are cheap
     warm_starts: ClassVar[bool] = False
     lanes_apart: ClassVar[bool] = False  # trains one lane after the other

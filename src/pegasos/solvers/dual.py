@@ -37,7 +37,7 @@ class DualCoordinate(Solver):
         if duals is None:
             duals = np.zeros((problem.n, problem.lanes))
         else:
-            duals = np.clip(duals, 0.0, problem.costs())
+            duals = np.clip(duals, 0.0, problem.largest_duals())
             W[:, : problem.lanes] = _weighted_rows(problem, duals)[:, : problem.lanes] / problem.s
         arrays = {"W": W, "duals": duals, "loss": np.zeros(problem.lanes)}
         return State(

@@ -1,0 +1,172 @@
+// The best free intercept for given w.x, in a few passes over them and no second copy.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "pegasos/certificate.hpp"
+#include "pegasos/compensated.hpp"
+
+namespace pegasos {
+namespace {
+
+using std::int64_t;
+
+constexpr double kRoundoff = std::numeric_limits<double>::epsilon() / 2;
+constexpr int64_t kBins = 1024;
+constexpr int64_t kFew = 4096;  // kinks that are sorted at once
+constexpr int kMostPasses = 60;
+
+class Lane {
+ public:
+  Lane(const ProblemView& problem, int64_t lane, const double* products, int64_t stride)
+      : problem_(problem), lane_(lane), products_(products), stride_(stride) {}
+
+  // Calls body(kink, y, c) for the rows that count: the loss begins, or ends, at b = kink.
+  template <class Body>
+  void each(const Body& body) const {
+    for (int64_t row = 0; row < problem_.n(); ++row) {
+      const int y = problem_.label(row, lane_);
+      if (y == 0) continue;
+      const double cost = problem_.cost(row, lane_, y);
+      if (cost > 0.0) body(y - products_[row * stride_], y, cost);
+    }
+  }
+
+  double loss(double b) const {
+    const bool squared = problem_.loss == Loss::squared_hinge;
+    CompensatedSum sum;
+    for (int64_t row = 0; row < problem_.n(); ++row) {
+      const int y = problem_.label(row, lane_);
+      if (y == 0) continue;
+      const double cost = problem_.cost(row, lane_, y);
+      const double slack = 1.0 - y * (products_[row * stride_] + b);
+      if (!(slack <= 0.0)) sum.add(squared ? cost * slack * slack : cost * slack);
+    }
+    return sum.total();
+  }
+
+ private:
+  const ProblemView& problem_;
+  int64_t lane_;
+  const double* products_;
+  int64_t stride_;
+};
+
+struct Kink {
+  double at;
+  double cost;
+};
+
+// The hinge's slope in b starts at -(sum of c over y = +1) and rises by c at every kink: b is a
+// weighted quantile. The bracket [lo, hi] of kinks that may be it shrinks by histograms.
+double hinge_intercept(const Lane& lane) {
+  CompensatedSum positive, all;
+  double lo = std::numeric_limits<double>::infinity();
+  double hi = -lo;
+  int64_t count = 0;
+  lane.each([&](double kink, int y, double cost) {
+    all.add(cost);
+    if (y > 0) positive.add(cost);
+    lo = std::min(lo, kink);
+    hi = std::max(hi, kink);
+    ++count;
+  });
+  if (count == 0 || !std::isfinite(lo) || !std::isfinite(hi)) return 0.0;
+  const double target = positive.total();
+  // Sums that differ by rounding alone are the same.
+  const double slack = 4 * kRoundoff * static_cast<double>(count) * all.total();
+  if (target <= slack) return lo;                // no positive examples: any b below is as good
+  if (all.total() - target <= slack) return hi;  // no negative ones
+
+  double below = 0.0;  // cost of the kinks left of the bracket
+  double next = hi;    // the first kink right of it
+  std::vector<double> bins(kBins);
+  std::vector<double> least(kBins);
+  for (int pass = 0; count > kFew && pass < kMostPasses; ++pass) {
+    const double scale = kBins / (hi - lo);
+    if (!std::isfinite(scale)) break;  // all the same
+    std::fill(bins.begin(), bins.end(), 0.0);
+    std::fill(least.begin(), least.end(), std::numeric_limits<double>::infinity());
+    std::vector<int64_t> sizes(kBins);
+    std::vector<double> most(kBins, -std::numeric_limits<double>::infinity());
+    lane.each([&](double kink, int, double cost) {
+      if (!(lo <= kink && kink <= hi)) return;
+      const auto bin = std::min(kBins - 1, static_cast<int64_t>((kink - lo) * scale));
+      bins[bin] += cost;
+      ++sizes[bin];
+      least[bin] = std::min(least[bin], kink);
+      most[bin] = std::max(most[bin], kink);
+    });
+    int64_t bin = 0;
+    while (bin < kBins - 1 && (sizes[bin] == 0 || below + bins[bin] < target - slack)) {
+      below += bins[bin++];
+    }
+    for (int64_t right = bin + 1; right < kBins; ++right) {
+      if (sizes[right] > 0) {
+        next = least[right];
+        break;
+      }
+    }
+    count = sizes[bin];
+    if (least[bin] >= most[bin])
+      return most[bin] >= next || below + bins[bin] > target + slack ? most[bin]
+                                                                     : (most[bin] + next) / 2;
+    lo = least[bin];
+    hi = most[bin];
+  }
+  std::vector<Kink> kinks;
+  kinks.reserve(static_cast<std::size_t>(count));
+  lane.each([&](double kink, int, double cost) {
+    if (lo <= kink && kink <= hi) kinks.push_back({kink, cost});
+  });
+  std::sort(kinks.begin(), kinks.end(), [](const Kink& a, const Kink& b) { return a.at < b.at; });
+  std::size_t at = 0;
+  double reached = below + kinks[0].cost;
+  while (reached < target - slack && at + 1 < kinks.size()) reached += kinks[++at].cost;
+  const double first = kinks[at].at;
+  while (reached <= target + slack && at + 1 < kinks.size()) reached += kinks[++at].cost;
+  const double last = reached <= target + slack ? std::max(next, kinks[at].at) : kinks[at].at;
+  return (first + last) / 2;
+}
+
+// The squared hinge's slope in b is piecewise linear and increasing: Newton's method inside a
+// bracket ends on the right piece.
+double squared_intercept(const Lane& lane) {
+  double lo = std::numeric_limits<double>::infinity();
+  double hi = -lo;
+  lane.each([&](double kink, int, double) {
+    lo = std::min(lo, kink);
+    hi = std::max(hi, kink);
+  });
+  if (!(std::isfinite(lo) && std::isfinite(hi))) return 0.0;
+  double b = std::clamp(0.0, lo, hi);
+  for (int pass = 0; pass < kMostPasses; ++pass) {
+    CompensatedSum slope, curvature;
+    lane.each([&](double kink, int y, double cost) {
+      if (y > 0 ? b < kink : b > kink) {
+        slope.add(cost * (b - kink));
+        curvature.add(cost);
+      }
+    });
+    const double gradient = slope.total();
+    if (gradient == 0.0) return b;
+    (gradient > 0.0 ? hi : lo) = b;
+    double step = b - gradient / curvature.total();
+    if (!(step > lo && step < hi)) step = lo + (hi - lo) / 2;
+    if (std::abs(step - b) <= 4 * kRoundoff * std::max(1.0, std::abs(b))) return step;
+    b = step;
+  }
+  return b;
+}
+
+}  // namespace
+
+BestIntercept best_intercept(const ProblemView& problem, int64_t lane, const double* products,
+                             int64_t products_stride) {
+  const Lane rows(problem, lane, products, products_stride);
+  const double b = problem.loss == Loss::hinge ? hinge_intercept(rows) : squared_intercept(rows);
+  return {b, rows.loss(b)};
+}
+
+}  // namespace pegasos
