@@ -84,7 +84,7 @@ BAD_OPTIONS = [
         {"C": 1.0, "solver": "magic"},
         "solver must be one of dual, interior, pegasos, sgdm, sgdr, sgds",
     ),
-    ({"C": 1.0, "loss": "squared_hinge"}, "loss must be 'hinge'"),
+    ({"C": 1.0, "loss": "logistic"}, "loss must be 'hinge'"),
     ({"C": 1.0, "intercept": "sometimes"}, "intercept must be auto, none, regularized or free"),
     ({"C": 1.0, "intercept": "free"}, "cannot train intercept='free'.*none and regularized"),
     ({"C": 1.0, "intercept_scaling": 0.0}, "intercept_scaling must be in"),
