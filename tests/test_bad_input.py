@@ -86,7 +86,10 @@ BAD_OPTIONS = [
     ),
     ({"C": 1.0, "loss": "logistic"}, "loss must be 'hinge'"),
     ({"C": 1.0, "intercept": "sometimes"}, "intercept must be auto, none, regularized or free"),
-    ({"C": 1.0, "intercept": "free"}, "cannot train intercept='free'.*none and regularized"),
+    (
+        {"C": 1.0, "intercept": "free", "solver": "sgds"},
+        "cannot train intercept='free'.*none and regularized",
+    ),
     ({"C": 1.0, "intercept_scaling": 0.0}, "intercept_scaling must be in"),
     ({"C": 1.0, "intercept_scaling": 1e200}, "intercept_scaling must be in"),
     ({"C": 1.0, "solver": "sgdr"}, "set max_steps"),

@@ -1,7 +1,6 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
-#include "pegasos/solver/dual.hpp"
 #include "pegasos/solver/pegasos.hpp"
 #include "pegasos/solver/sgd.hpp"
 #include "problem.hpp"
@@ -107,18 +106,6 @@ bool sgd_advance(const PyProblem& problem, PySampler& sampler, std::int64_t mult
   return advance(view, sampler.sampler, multiplicity, state, {work, stop_seen, stop_steps});
 }
 
-bool dual_advance(const PyProblem& problem, PySampler& sampler, const Matrix<double>& W,
-                  const Matrix<double>& duals, const Vector<double>& loss, std::int64_t work,
-                  std::int64_t stop_seen, std::int64_t stop_steps) {
-  const ProblemView& view = problem.view;
-  DualState state{};
-  state.W = checked("W", W, {view.rows.weight_rows(), view.stride()});
-  state.duals = checked("duals", duals, {view.n(), view.lanes});
-  state.loss = checked("loss", loss, {view.lanes});
-  nb::gil_scoped_release release;
-  return advance(view, sampler.sampler, state, {work, stop_seen, stop_steps});
-}
-
 }  // namespace
 
 void bind_solvers(nb::module_& m) {
@@ -159,11 +146,6 @@ void bind_solvers(nb::module_& m) {
         nb::arg("error_cost").noconvert(), nb::arg("loss").noconvert(), nb::arg("work"),
         nb::arg("stop_seen"), nb::arg("stop_steps"),
         "Run the margin perceptron until a stop (True) or out of work (False).");
-
-  m.def("dual_advance", &dual_advance, nb::arg("problem"), nb::arg("sampler"), nb::kw_only(),
-        nb::arg("W").noconvert(), nb::arg("duals").noconvert(), nb::arg("loss").noconvert(),
-        nb::arg("work"), nb::arg("stop_seen"), nb::arg("stop_steps"),
-        "Run dual coordinate ascent until a stop (True) or out of work (False).");
 }
 
 }  // namespace binding

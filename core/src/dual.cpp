@@ -1,64 +1,384 @@
 #include "pegasos/solver/dual.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <limits>
+#include <numeric>
 #include <vector>
 
+#include "pegasos/parallel.hpp"
+
 namespace pegasos {
+namespace {
 
 using std::int64_t;
 
-namespace {
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr int64_t kFewestChunks = 2048;
+constexpr double kWorthMerging = 3.0;  // stored values visited for every weight that is merged
+// Rounds of a pass: more if the threads undo each other's gains, fewer if they hardly meet.
+constexpr int64_t kFewestRounds = 8;
+constexpr int64_t kSmallestRound = 32;  // visits of a thread
+constexpr double kMuchLost = 0.25;
+constexpr double kLittleLost = 0.06;
 
-// Lanes = 1 is one problem, with no loop over lanes left; 0 is any number of them.
-template <int64_t Lanes>
-bool run(const ProblemView& problem, const Sampler& sampler, DualState& state,
-         const Budget& budget) {
-  const int64_t lanes = Lanes != 0 ? Lanes : problem.lanes;
-  const int64_t stride = Lanes != 0 ? Lanes : problem.stride();
-  std::vector<double> products(static_cast<std::size_t>(stride));
-  std::vector<double> factors(static_cast<std::size_t>(stride));
-  Sampler order = sampler.at_cursor();
-  Cursor& cursor = order.cursor();
-  for (int64_t work = budget.work;; --work) {
-    if (cursor.seen >= budget.stop_seen || cursor.steps >= budget.stop_steps) return true;
-    if (work <= 0) return false;
-    if (order.at_epoch_start()) std::fill(state.loss, state.loss + lanes, 0.0);
+// What one thread works on: its share of the list, its w and b, and what it met.
+struct Part {
+  Sampler order;
+  const std::uint32_t* rows;
+  std::uint8_t* leaving;
+  double* W;
+  double* b;
+  LanePass* passes;
+};
 
-    const int64_t ahead = order.ahead();
-    if (ahead >= 0) problem.rows.prefetch(ahead);
-    const int64_t row = order.next();
-    ++cursor.steps;
-    problem.rows.dot(row, state.W, stride, products.data());
+// The visits of one part. Lanes = 1 is one problem, with no loop over lanes left; 0 any number.
+template <int64_t Lanes, bool Squared>
+class Visitor {
+ public:
+  Visitor(const ProblemView& problem, const DualState& state, LaneRange lanes, bool shrink)
+      : problem_(problem),
+        state_(state),
+        first_(lanes.first),
+        lanes_(Lanes != 0 ? Lanes : lanes.last - lanes.first),
+        stride_(Lanes != 0 ? Lanes : problem.stride()),
+        width_(Lanes != 0 ? Lanes : lanes.width()),
+        shrink_(shrink),
+        products_(static_cast<std::size_t>(width_)),
+        factors_(static_cast<std::size_t>(width_)) {}
 
-    const double squared_norm = problem.squared_norms[row];
-    bool any = false;
-    for (int64_t k = 0; k < lanes; ++k) {
-      factors[k] = 0.0;
-      const int y = problem.label(row, k);
-      if (y == 0) continue;
-      const double cost = problem.cost(row, k, y);
-      const double slack = 1.0 - y * products[k];
-      if (slack > 0.0) state.loss[k] += cost * slack;
-      if (slack == 0.0) continue;
-      double& dual = state.duals[row * lanes + k];
-      const double target = squared_norm > 0.0 ? dual + problem.s[k] * slack / squared_norm
-                                               : (slack > 0.0 ? cost : 0.0);
-      const double clipped = std::min(cost, std::max(0.0, target));
-      if (clipped == dual) continue;
-      factors[k] = (clipped - dual) * y / problem.s[k];
-      dual = clipped;
-      any = true;
+  void visit(Part& part, int64_t count) {
+    Sampler order = part.order.at_cursor();
+    double* W = part.W + first_;
+    for (; count > 0; --count) {
+      const int64_t ahead = order.ahead();
+      if (ahead >= 0) problem_.rows.prefetch(part.rows[ahead]);
+      const int64_t place = order.next();
+      const int64_t row = part.rows[place];
+      problem_.rows.dot(row, W, stride_, width_, products_.data());
+      bool moved = false;
+      bool settled = true;
+      const double squared_norm = problem_.squared_norms[row];
+      for (int64_t k = 0; k < lanes_; ++k) {
+        factors_[k] = 0.0;
+        const int y = problem_.label(row, first_ + k);
+        if (y != 0) settle(part, row, k, y, squared_norm, moved, settled);
+      }
+      if (moved) problem_.rows.axpy(row, factors_.data(), W, stride_, width_);
+      if (settled && shrink_) part.leaving[place] = 1;
     }
-    if (any) problem.rows.axpy(row, factors.data(), state.W, stride);
   }
-}
+
+ private:
+  void settle(Part& part, int64_t row, int64_t k, int y, double squared_norm, bool& moved,
+              bool& settled) {
+    const int64_t lane = first_ + k;
+    const double s = problem_.s[lane];
+    const double cost = problem_.cost(row, lane, y);
+    double& dual = state_.duals[row * problem_.lanes + lane];
+    LanePass& pass = part.passes[lane];
+    const bool free = part.b != nullptr;
+    const double slack = 1.0 - y * (products_[k] + (free ? part.b[lane] : 0.0));
+    double gradient = slack;
+    double q = squared_norm / s + (free ? state_.pull[lane] : 0.0);
+    double most = cost;
+    if constexpr (Squared) {
+      const double loss = slack > 0.0 ? cost * slack * slack : 0.0;
+      pass.gap += loss + dual * (dual / (4.0 * cost) - slack);
+      gradient -= dual / (2.0 * cost);
+      q += 1.0 / (2.0 * cost);
+      most = cost > 0.0 ? kInfinity : 0.0;
+    } else {
+      pass.gap += (slack > 0.0 ? cost * slack : 0.0) - dual * slack;
+    }
+    if (gradient > 0.0) {
+      if (dual >= most) {
+        settled = settled && gradient > pass.last_up;
+        return;
+      }
+      pass.up = std::max(pass.up, gradient);
+    } else {
+      if (dual <= 0.0) {
+        settled = settled && -gradient > pass.last_down;
+        return;
+      }
+      pass.down = std::max(pass.down, -gradient);
+    }
+    settled = false;
+    if (gradient == 0.0) return;
+    const double target = q > 0.0 ? dual + gradient / q : (gradient > 0.0 ? cost : 0.0);
+    const double next = std::min(most, std::max(0.0, target));
+    const double change = next - dual;
+    if (change == 0.0) return;
+    dual = next;
+    pass.rise += change * (gradient - q * change / 2.0);
+    factors_[k] = change * y / s;
+    if (free) part.b[lane] += change * y * state_.pull[lane];
+    moved = true;
+  }
+
+  const ProblemView& problem_;
+  const DualState& state_;
+  int64_t first_;
+  int64_t lanes_;
+  int64_t stride_;
+  int64_t width_;
+  bool shrink_;
+  std::vector<double> products_;
+  std::vector<double> factors_;
+};
+
+class GroupRun {
+ public:
+  GroupRun(const ProblemView& problem, const DualOptions& options, const DualState& state,
+           const DualGroup& group)
+      : problem_(problem),
+        options_(options),
+        state_(state),
+        group_(group),
+        cursor_(*group.cursor) {}
+
+  bool run(const Budget& budget) {
+    int64_t work = budget.work;
+    for (;;) {
+      if (cursor_.seen >= std::min(budget.stop_seen, budget.stop_steps)) return true;
+      if (work <= 0) return false;
+      if (cursor_.parts == 0) begin_pass();
+      const int64_t before = cursor_.seen;
+      const int64_t room = std::min({work, budget.stop_seen - before, budget.stop_steps - before});
+      cursor_.parts == 1 ? alone(room) : together(room);
+      work -= cursor_.seen - before;
+      if (cursor_.place == (cursor_.parts == 1 ? cursor_.active : cursor_.rounds)) end_pass();
+    }
+  }
+
+ private:
+  void begin_pass() {
+    if (cursor_.recall != 0) recall();
+    const double values = static_cast<double>(cursor_.active) * options_.row_size;
+    const double merged = static_cast<double>(options_.threads * problem_.rows.weight_rows());
+    const bool worth = values >= kWorthMerging * merged * static_cast<double>(cursor_.rounds);
+    cursor_.parts = worth && cursor_.rounds > 0 ? options_.threads : 1;
+    cursor_.place = 0;
+    for (int64_t k = group_.lanes.first; k < group_.lanes.last; ++k) {
+      LanePass& pass = state_.passes[k];
+      pass.gap = pass.up = pass.down = pass.rise = pass.lost = 0.0;
+    }
+    for (int64_t p = 0; p < cursor_.parts; ++p) {
+      group_.orders[p].cursor.seen = 0;
+      std::uint32_t* chunks = group_.chunks + begin_of(p);
+      std::iota(chunks, chunks + (size_of(p) >> bits()), 0U);
+    }
+  }
+
+  void end_pass() {
+    for (int64_t k = group_.lanes.first; k < group_.lanes.last; ++k) {
+      LanePass& pass = state_.passes[k];
+      pass.last_gap = pass.gap;
+      pass.last_up = pass.up > 0.0 ? pass.up : kInfinity;
+      pass.last_down = pass.down > 0.0 ? pass.down : kInfinity;
+      if (state_.b != nullptr) {
+        const double moved = state_.b[k] - state_.centre[k];
+        state_.centre[k] = state_.b[k];
+        state_.b[k] += moved;
+      }
+    }
+    if (cursor_.parts > 1) plan_rounds();
+    int64_t kept = 0;
+    for (int64_t place = 0; place < cursor_.active; ++place) {
+      if (group_.leaving[place] == 0) group_.rows[kept++] = group_.rows[place];
+      group_.leaving[place] = 0;
+    }
+    cursor_.active = kept;
+    cursor_.recall |= kept == 0;  // every dual at its bound: all rows are looked at again
+    cursor_.parts = 0;
+    ++cursor_.passes;
+  }
+
+  // D rose by what the steps of each thread gain alone, less what they lose together.
+  void plan_rounds() {
+    double lost = 0.0;
+    double rise = 0.0;
+    for (int64_t k = group_.lanes.first; k < group_.lanes.last; ++k) {
+      lost += state_.passes[k].lost;
+      rise += state_.passes[k].rise;
+    }
+    if (lost > kMuchLost * rise) cursor_.rounds *= 4;
+    if (lost < kLittleLost * rise) cursor_.rounds = std::max(kFewestRounds, cursor_.rounds / 2);
+    if (cursor_.rounds * kSmallestRound * cursor_.parts > cursor_.active) cursor_.rounds = 0;
+  }
+
+  void recall() {
+    cursor_.recall = 0;
+    cursor_.active = problem_.n();
+    std::iota(group_.rows, group_.rows + cursor_.active, 0U);
+  }
+
+  int64_t begin_of(int64_t part) const { return share_begin(cursor_.active, cursor_.parts, part); }
+  int64_t size_of(int64_t part) const { return begin_of(part + 1) - begin_of(part); }
+  int bits() const {
+    int bits = options_.chunk_bits;
+    while (bits > 0 && (cursor_.active >> bits) < kFewestChunks) --bits;
+    return bits;
+  }
+  Part part_of(int64_t part) const {
+    const int64_t begin = begin_of(part);
+    const std::uint64_t seed = random_bits(
+        options_.seed, static_cast<std::uint64_t>(group_.lanes.first * options_.threads + part));
+    return {Sampler(Sampling::permute, seed, size_of(part), bits(), &group_.orders[part].cursor,
+                    group_.chunks + begin),
+            group_.rows + begin,
+            group_.leaving + begin,
+            state_.W,
+            state_.b,
+            state_.passes};
+  }
+
+  void alone(int64_t room) {
+    Part part = part_of(0);
+    const int64_t count = std::min(room, cursor_.active - cursor_.place);
+    visit(part, count);
+    cursor_.place += count;
+    cursor_.steps = cursor_.seen += count;
+  }
+
+  void visit(Part& part, int64_t count) const {
+    const bool squared = problem_.loss == Loss::squared_hinge;
+    if (problem_.lanes == 1) {
+      squared ? visit_as<1, true>(part, count) : visit_as<1, false>(part, count);
+    } else {
+      squared ? visit_as<0, true>(part, count) : visit_as<0, false>(part, count);
+    }
+  }
+  template <int64_t Lanes, bool Squared>
+  void visit_as(Part& part, int64_t count) const {
+    Visitor<Lanes, Squared>(problem_, state_, group_.lanes, options_.shrink).visit(part, count);
+  }
+
+  // Rounds of several threads. Each starts from the same w; what they change is added up.
+  void together(int64_t room) {
+    const int64_t parts = cursor_.parts;
+    const int64_t size = problem_.rows.weight_rows() * problem_.stride();
+    const int64_t stride = problem_.stride();
+    const int64_t lanes = problem_.lanes;
+    std::vector<double> base(state_.W, state_.W + size);
+    std::vector<double> copies;
+    std::vector<double> intercepts;
+    std::vector<LanePass> passes(static_cast<std::size_t>((parts - 1) * lanes));
+    std::vector<Part> all;
+    for (int64_t p = 1; p < parts; ++p) copies.insert(copies.end(), base.begin(), base.end());
+    if (state_.b != nullptr) {
+      for (int64_t p = 0; p < parts; ++p) {
+        intercepts.insert(intercepts.end(), state_.b, state_.b + stride);
+      }
+    }
+    for (int64_t p = 0; p < parts; ++p) {
+      all.push_back(part_of(p));
+      if (p == 0) continue;
+      all[p].W = copies.data() + (p - 1) * size;
+      if (state_.b != nullptr) all[p].b = intercepts.data() + p * stride;
+      all[p].passes = passes.data() + (p - 1) * lanes;
+      for (int64_t k = 0; k < lanes; ++k) {
+        all[p].passes[k] = state_.passes[k];
+        all[p].passes[k].gap = all[p].passes[k].rise = 0.0;
+      }
+    }
+    constexpr int64_t kApart = 16;  // no two threads write to one cache line
+    std::vector<double> losses(static_cast<std::size_t>(parts * kApart));
+    Team team(parts);
+    for (int64_t visited = 0; visited < room && cursor_.place < cursor_.rounds; ++cursor_.place) {
+      team.run([&](int64_t p) { visit(all[p], round_size(p)); });
+      for (int64_t p = 0; p < parts; ++p) visited += round_size(p);
+      team.run([&](int64_t p) { merge(all, base.data(), p, losses.data() + p * kApart); });
+      if (state_.b != nullptr) merge_intercepts(all, intercepts.data());
+      collect(all, losses);
+      cursor_.steps = cursor_.seen += seen_in_round();
+    }
+  }
+
+  // What the other threads met in a round is added after every round: so a pause changes nothing.
+  void collect(std::vector<Part>& all, std::vector<double>& losses) const {
+    for (double& lost : losses) {
+      // Lanes that share a pass are few, and their s alike.
+      state_.passes[group_.lanes.first].lost += problem_.s[group_.lanes.first] * lost;
+      lost = 0.0;
+    }
+    for (std::size_t p = 1; p < all.size(); ++p) {
+      for (int64_t k = group_.lanes.first; k < group_.lanes.last; ++k) {
+        LanePass& pass = state_.passes[k];
+        LanePass& met = all[p].passes[k];
+        pass.gap += met.gap;
+        pass.rise += met.rise;
+        pass.up = std::max(pass.up, met.up);
+        pass.down = std::max(pass.down, met.down);
+        met.gap = met.rise = 0.0;
+      }
+    }
+  }
+
+  // Adds up the changes to part p of the weights; what the changes lose of D together is
+  // s (|sum of changes|^2 - sum of |change|^2) / 2, here for s = 1 and all lanes.
+  void merge(std::vector<Part>& all, double* base, int64_t p, double* lost) const {
+    const int64_t size = problem_.rows.weight_rows() * problem_.stride();
+    const auto parts = static_cast<int64_t>(all.size());
+    const int64_t end = share_begin(size, parts, p + 1);
+    double squares = 0.0;
+    for (int64_t j = share_begin(size, parts, p); j < end; ++j) {
+      double change = state_.W[j] - base[j];
+      double apart = change * change;
+      for (int64_t q = 1; q < parts; ++q) {
+        const double other = all[q].W[j] - base[j];
+        change += other;
+        apart += other * other;
+      }
+      squares += change * change - apart;
+      base[j] += change;
+      for (int64_t q = 0; q < parts; ++q) all[q].W[j] = base[j];
+    }
+    *lost += squares / 2.0;
+  }
+
+  int64_t round_size(int64_t part) const {
+    const int64_t size = size_of(part);
+    return share_begin(size, cursor_.rounds, cursor_.place + 1) -
+           share_begin(size, cursor_.rounds, cursor_.place);
+  }
+  int64_t seen_in_round() const {
+    int64_t seen = 0;
+    for (int64_t p = 0; p < cursor_.parts; ++p) seen += round_size(p);
+    return seen;
+  }
+  void merge_intercepts(std::vector<Part>& all, double* base) const {
+    const int64_t parts = cursor_.parts;
+    for (int64_t k = group_.lanes.first; k < group_.lanes.last; ++k) {
+      double sum = state_.b[k];
+      for (int64_t q = 1; q < parts; ++q) sum += all[q].b[k] - base[k];
+      for (int64_t q = 0; q < parts; ++q) all[q].b[k] = sum;
+      base[k] = sum;
+    }
+  }
+
+  const ProblemView& problem_;
+  const DualOptions& options_;
+  const DualState& state_;
+  const DualGroup& group_;
+  GroupCursor& cursor_;
+};
 
 }  // namespace
 
-bool advance(const ProblemView& problem, const Sampler& sampler, DualState& state,
-             const Budget& budget) {
-  return problem.lanes == 1 ? run<1>(problem, sampler, state, budget)
-                            : run<0>(problem, sampler, state, budget);
+bool advance(const ProblemView& problem, const DualOptions& options, const DualState& state,
+             const DualGroup* groups, int64_t count, const Budget& budget) {
+  DualOptions each = options;
+  if (count > 1) each.threads = 1;
+  std::atomic<int64_t> next = 0;
+  std::atomic<bool> reached = true;
+  in_parallel(std::min(count, options.threads), [&](int64_t) {
+    for (int64_t g = next++; g < count; g = next++) {
+      if (!GroupRun(problem, each, state, groups[g]).run(budget)) reached = false;
+    }
+  });
+  return reached;
 }
 
 }  // namespace pegasos

@@ -7,27 +7,71 @@ namespace {
 
 using namespace toy;
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
 struct DualRun {
-  DualRun(const ToyProblem& toy, Sampling sampling)
+  explicit DualRun(const ToyProblem& toy, bool shrinks = false, int64_t group_count = 1)
       : problem(&toy),
-        order(sampling, 23, toy.view.n(), kChunkBits),
+        shrink(shrinks),
+        groups(group_count),
         W(toy.weights_size()),
         duals(toy.pairs()),
-        loss(static_cast<std::size_t>(toy.view.lanes)) {}
+        passes(static_cast<std::size_t>(toy.view.lanes)),
+        cursors(static_cast<std::size_t>(groups)),
+        orders(static_cast<std::size_t>(groups * toy.view.threads)),
+        rows(static_cast<std::size_t>(groups * toy.view.n())),
+        chunks(rows.size()),
+        leaving(rows.size()) {
+    for (LanePass& pass : passes) pass.last_gap = pass.last_up = pass.last_down = kInfinity;
+    for (GroupCursor& cursor : cursors) {
+      cursor.recall = 1;
+      cursor.rounds = kRounds;
+    }
+  }
+  void set_free() {
+    const auto stride = static_cast<std::size_t>(problem->stride());
+    b.assign(stride, 0.0);
+    centre.assign(stride, 0.0);
+    pull.assign(stride, 0.05);
+  }
 
   bool advance(const Budget& budget) {
-    DualState state{W.data(), duals.data(), loss.data()};
-    Sampler sampler = order.sampler();
-    return pegasos::advance(problem->view, sampler, state, budget);
+    DualState state{W.data(), duals.data(), nullptr, nullptr, nullptr, passes.data()};
+    if (!b.empty()) {
+      state.b = b.data();
+      state.centre = centre.data();
+      state.pull = pull.data();
+    }
+    const ProblemView& view = problem->view;
+    std::vector<DualGroup> all;
+    for (int64_t g = 0; g < groups; ++g) {
+      all.push_back({.lanes = lane_range(view.lanes, groups, g),
+                     .cursor = cursors.data() + g,
+                     .orders = orders.data() + g * view.threads,
+                     .rows = rows.data() + g * view.n(),
+                     .chunks = chunks.data() + g * view.n(),
+                     .leaving = leaving.data() + g * view.n()});
+    }
+    const DualOptions options{23, 2, 1e9, view.threads, shrink};
+    return pegasos::advance(view, options, state, all.data(), groups, budget);
   }
   void epochs(int64_t count) {
-    advance({kNever, order.cursor[0].seen + count * problem->view.n(), kNever});
+    advance({kNever, cursors[0].seen + count * problem->view.n(), kNever});
   }
-  std::string bytes() const { return bytes_of(W, duals, loss, order.cursor, order.chunks); }
+  std::string bytes() const {
+    return bytes_of(W, duals, b, centre, passes, cursors, orders, rows, chunks, leaving);
+  }
 
+  static constexpr int64_t kRounds = 3;
   const ToyProblem* problem;
-  Order order;
-  std::vector<double> W, duals, loss;
+  bool shrink;
+  int64_t groups;
+  std::vector<double> W, duals, b, centre, pull;
+  std::vector<LanePass> passes;
+  std::vector<GroupCursor> cursors;
+  std::vector<ThreadOrder> orders;
+  std::vector<std::uint32_t> rows, chunks;
+  std::vector<std::uint8_t> leaving;
 };
 
 // s/2 |w|^2 + sum c max(0, 1 - y w.x) and sum a - s/2 |w|^2
@@ -53,7 +97,7 @@ std::pair<double, double> primal_and_dual(const ToyProblem& problem, const DualR
 
 TEST(duals_stay_in_their_box) {
   const ToyProblem problem({.lanes = 3, .weighted = true, .absent = true});
-  DualRun run(problem, Sampling::permute);
+  DualRun run(problem);
   for (int epoch = 0; epoch < 30; ++epoch) {
     run.epochs(1);
     for (int64_t i = 0; i < problem.view.n(); ++i) {
@@ -69,7 +113,7 @@ TEST(duals_stay_in_their_box) {
 TEST(w_is_the_sum_of_the_duals_rows) {
   for (int64_t lanes : {1, 3, 9}) {
     const ToyProblem problem({.lanes = lanes, .weighted = true, .absent = true});
-    DualRun run(problem, Sampling::permute);
+    DualRun run(problem);
     run.epochs(50);
     std::vector<double> want(run.W.size());
     for (int64_t i = 0; i < problem.view.n(); ++i) {
@@ -85,7 +129,7 @@ TEST(w_is_the_sum_of_the_duals_rows) {
 
 TEST(dual_ascent_ascends_and_closes_the_gap) {
   const ToyProblem problem({.lanes = 3, .weighted = true, .absent = true});
-  DualRun run(problem, Sampling::permute);
+  DualRun run(problem);
   std::vector<double> best(3, 0.0);
   for (int epoch = 0; epoch < 200; ++epoch) {
     run.epochs(1);
@@ -103,33 +147,93 @@ TEST(dual_ascent_ascends_and_closes_the_gap) {
 
 TEST(one_visit_moves_a_dual_to_its_maximiser) {
   const ToyProblem problem({});
-  DualRun run(problem, Sampling::cycle);
+  DualRun run(problem);
   run.advance({1, kNever, kNever});
-  const double best = problem.s[0] / problem.squared_norms[0];  // w = 0: the slack is 1
-  CHECK_CLOSE(run.duals[0], std::min(problem.cost(0, 0), best), 1e-15);
-  CHECK_EQUAL(run.loss[0], problem.cost(0, 0));
+  int64_t moved = 0;
+  for (int64_t i = 0; i < problem.view.n(); ++i) {
+    if (run.duals[i] == 0.0) continue;
+    ++moved;
+    const double best = problem.s[0] / problem.squared_norms[i];  // w = 0: the slack is 1
+    CHECK_CLOSE(run.duals[i], std::min(problem.cost(i, 0), best), 1e-15);
+    CHECK_EQUAL(run.passes[0].gap, problem.cost(i, 0));
+  }
+  CHECK_EQUAL(moved, 1);
 }
 
-TEST(the_loss_is_that_of_the_current_epoch) {
-  const ToyProblem problem({});
-  const int64_t n = problem.view.n();
-  DualRun run(problem, Sampling::cycle);
-  run.epochs(4);
-  // Replayed row by row: the loss of each row is the one before its own move.
-  DualRun replay(problem, Sampling::cycle);
-  replay.epochs(3);
-  double want = 0.0;
-  for (int64_t i = 0; i < n; ++i) {
-    const double margin = problem.view.label(i, 0) * problem.data.dot(i, replay.W, 1);
-    want += problem.cost(i, 0) * std::max(0.0, 1.0 - margin);
-    replay.advance({1, kNever, kNever});
+TEST(shrinking_leaves_rows_out_and_keeps_the_optimum) {
+  for (bool free : {false, true}) {
+    for (Loss loss : {Loss::hinge, Loss::squared_hinge}) {
+      CONTEXT("free " << free << ", squared " << (loss == Loss::squared_hinge));
+      ToyProblem problem({.lanes = 3, .bias = 0.0, .weighted = true, .absent = true});
+      problem.view.loss = loss;
+      DualRun plain(problem);
+      DualRun shrunk(problem, true);
+      if (free) plain.set_free();
+      if (free) shrunk.set_free();
+      plain.epochs(3000);
+      int64_t fewest = problem.view.n();
+      for (int time = 0; time < 60; ++time) {
+        shrunk.epochs(50);
+        fewest = std::min(fewest, shrunk.cursors[0].active);
+        shrunk.cursors[0].recall = 1;
+      }
+      CHECK(fewest < problem.view.n());
+      for (std::size_t p = 0; p < plain.W.size(); ++p) CHECK_CLOSE(shrunk.W[p], plain.W[p], 1e-7);
+      for (std::size_t k = 0; k < plain.b.size(); ++k) CHECK_CLOSE(shrunk.b[k], plain.b[k], 1e-6);
+    }
   }
-  CHECK_CLOSE(run.loss[0], want, 1e-12 * want);
+}
+
+TEST(a_free_intercept_balances_the_duals) {
+  const ToyProblem problem({.lanes = 3, .bias = 0.0, .weighted = true, .absent = true});
+  DualRun run(problem, true);
+  run.set_free();
+  run.epochs(2000);
+  for (int64_t k = 0; k < 3; ++k) {
+    double balance = 0.0;
+    for (int64_t i = 0; i < problem.view.n(); ++i) {
+      balance += run.duals[i * 3 + k] * problem.view.label(i, k);
+    }
+    CHECK_CLOSE(balance, 0.0, 1e-9);
+  }
+}
+
+TEST(threads_that_share_a_pass_find_the_same_optimum) {
+  for (int64_t lanes : {1, 3}) {
+    ToyProblem problem({.lanes = lanes, .bias = 0.0, .weighted = true, .absent = lanes > 1});
+    DualRun alone(problem);
+    alone.set_free();
+    alone.epochs(2000);
+    problem.view.threads = 2;
+    DualRun together(problem, true);
+    together.set_free();
+    together.advance({1, kNever, kNever});
+    CHECK_EQUAL(together.cursors[0].parts, 2);
+    CHECK_EQUAL(together.cursors[0].place, 1);
+    for (int time = 0; time < 40; ++time) {
+      together.epochs(50);
+      together.cursors[0].recall = 1;
+      together.cursors[0].rounds = DualRun::kRounds;
+    }
+    for (std::size_t p = 0; p < alone.W.size(); ++p) {
+      CHECK_CLOSE(together.W[p], alone.W[p], 1e-6);
+    }
+  }
+}
+
+TEST(groups_of_lanes_are_runs_of_their_own) {
+  ToyProblem problem({.lanes = 9, .weighted = true, .absent = true});
+  DualRun one(problem, true, 3);
+  one.epochs(20);
+  problem.view.threads = 2;
+  DualRun two(problem, true, 3);
+  two.epochs(20);
+  CHECK(bytes_of(one.W, one.duals, one.rows) == bytes_of(two.W, two.duals, two.rows));
 }
 
 TEST(rows_without_features_go_to_their_cost) {
   const ToyProblem problem({.lanes = 3, .bias = 0.0, .weighted = true, .absent = true});
-  DualRun run(problem, Sampling::permute);
+  DualRun run(problem);
   run.epochs(1);
   for (int64_t i = 4; i < problem.view.n(); i += 5) {
     CHECK_EQUAL(problem.squared_norms[i], 0.0);
@@ -145,8 +249,8 @@ TEST(no_weights_are_weights_of_one) {
     ToyProblem given({.lanes = lanes, .absent = true});
     given.weight = {1.0};
     given.view.weight = given.weight.data();  // one number for all rows and lanes: strides 0
-    DualRun run(problem, Sampling::permute);
-    DualRun weighted(given, Sampling::permute);
+    DualRun run(problem);
+    DualRun weighted(given);
     run.epochs(5);
     weighted.epochs(5);
     CHECK(run.bytes() == weighted.bytes());
@@ -159,19 +263,34 @@ TEST(no_weights_are_weights_of_one) {
 
 TEST(pausing_dual_ascent_changes_no_bit) {
   for (int64_t lanes : {1, 3}) {
-    const ToyProblem problem({.lanes = lanes, .weighted = true, .absent = lanes > 1});
-    for (Sampling sampling : {Sampling::iid, Sampling::permute, Sampling::cycle}) {
-      CONTEXT("lanes " << lanes << ", sampling " << static_cast<int>(sampling));
-      check_pausing(DualRun(problem, sampling), 130);
+    for (bool shrink : {false, true}) {
+      CONTEXT("lanes " << lanes << ", shrink " << shrink);
+      const ToyProblem problem({.lanes = lanes, .weighted = true, .absent = lanes > 1});
+      check_pausing(DualRun(problem, shrink), 130);
+      DualRun free(problem, shrink);
+      free.set_free();
+      check_pausing(free, 130);
     }
   }
 }
 
+TEST(pausing_threads_that_share_a_pass_changes_no_bit) {
+  ToyProblem problem({.weighted = true});
+  problem.view.threads = 2;
+  DualRun whole(problem, true);
+  whole.set_free();
+  DualRun sliced = whole;
+  CHECK(whole.advance({kNever, 400, kNever}));
+  while (!sliced.advance({1, 400, kNever})) {
+  }
+  CHECK(sliced.bytes() == whole.bytes());
+}
+
 TEST(dual_ascent_stops_at_a_number_of_steps) {
   const ToyProblem problem({});
-  DualRun run(problem, Sampling::permute);
+  DualRun run(problem);
   CHECK(run.advance({kNever, kNever, 25}));
-  CHECK_EQUAL(run.order.cursor[0].steps, 25);
-  CHECK_EQUAL(run.order.cursor[0].seen, 25);
+  CHECK_EQUAL(run.cursors[0].steps, 25);
+  CHECK_EQUAL(run.cursors[0].seen, 25);
   CHECK(!run.advance({0, kNever, 26}));
 }

@@ -70,9 +70,6 @@ def pegasos_advance(problem: Problem, sampler: Sampler, *, batch_size: int, proj
 def sgd_advance(problem: Problem, sampler: Sampler, *, multiplicity: int, U: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], t: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], errors: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu')], draws: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')] | None, error_cost: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], loss: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], work: int, stop_seen: int, stop_steps: int) -> bool:
     """Run the margin perceptron until a stop (True) or out of work (False)."""
 
-def dual_advance(problem: Problem, sampler: Sampler, *, W: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], duals: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], loss: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], work: int, stop_seen: int, stop_steps: int) -> bool:
-    """Run dual coordinate ascent until a stop (True) or out of work (False)."""
-
 GAP_SUMS: tuple = ...
 
 def best_intercepts(problem: Problem, products: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], b: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], loss: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
@@ -103,3 +100,12 @@ class Interior:
 
     def gram(self, lo: int, hi: int, gram: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], border: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
         """Add to the Gram matrix's upper triangle."""
+
+LANE_PASS: tuple = ...
+
+GROUP_CURSOR: tuple = ...
+
+THREAD_ORDER_SIZE: int = 16
+
+def dual_advance(problem: Problem, *, seed: int, chunk_bits: int, row_size: float, shrink: bool, W: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], duals: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], b: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')] | None, centre: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')] | None, pull: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')] | None, passes: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], bounds: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], cursor: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')], orders: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')], rows: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu')], chunks: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu')], leaving: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu')], work: int, stop_seen: int, stop_steps: int) -> bool:
+    """Run dual coordinate ascent until a stop (True) or out of work (False)."""

@@ -247,6 +247,8 @@ class _Run:
         )
         self.schedule.certified(self.state.seen)
         self.freeze(certificate.proves(self.tol))
+        if self.live.size:
+            self.solver.refused(self.problem, self.state)
         return True
 
     def with_weights(self, weights: Floats, give_up: GiveUp) -> Floats:
@@ -270,8 +272,8 @@ class _Run:
         problem = self.problem.take(keep)
         # An interrupt ends the run right after this: the lanes need not close ranks any more.
         with suppress(GaveUp):
-            self.state = self.state.take(
-                keep, problem.weights_shape[1], lambda: self.interruption.requested
+            self.state = self.solver.take(
+                problem, self.state, keep, lambda: self.interruption.requested
             )
             self.problem = problem
 

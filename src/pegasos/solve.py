@@ -192,7 +192,7 @@ def resolve_intercept(intercept: str, solver: Solver) -> Intercept:
     if mode not in solver.intercepts:
         raise ValueError(
             f"solver {solver.name!r} cannot train intercept={intercept!r}; it trains "
-            f"{' and '.join(sorted(solver.intercepts))}; solver='interior' trains all"
+            f"{' and '.join(sorted(solver.intercepts))}; exact solvers train all"
         )
     return cast(Intercept, mode)
 

@@ -163,7 +163,7 @@ def test_warm_start_continues_from_the_duals():
         ({"C": -1.0}, "C must be finite and positive"),
         ({"lam": 0.0}, "lam must be finite and positive"),
         ({"tol": -1.0}, "tol must be"),
-        ({"intercept": "free"}, "cannot train intercept='free'"),
+        ({"intercept": "free", "solver": "sgds"}, "cannot train intercept='free'"),
         ({"fit_intercept": False, "intercept": "regularized"}, "contradicts"),
         ({"class_weight": "heavy"}, "class_weight must be"),
         ({"class_weight": {9: 1.0}}, "class 9, which is not in y"),

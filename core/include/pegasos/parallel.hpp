@@ -1,7 +1,9 @@
 // Threads that live for one call: nothing outlives it, so a fork afterwards is harmless.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <functional>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -21,6 +23,68 @@ void in_parallel(std::int64_t parts, const Body& body) {
   }
   for (; part < parts; ++part) body(part);
 }
+
+// Threads that meet often: they wait in a loop for a while before they sleep.
+class Team {
+ public:
+  explicit Team(std::int64_t parts) : parts_(parts) {
+    threads_.reserve(static_cast<std::size_t>(parts));
+    try {
+      for (std::int64_t part = 1; part < parts; ++part) {
+        threads_.emplace_back([this, part] { work(part); });
+      }
+    } catch (const std::system_error&) {
+    }
+  }
+  ~Team() {
+    body_ = nullptr;
+    turn_.fetch_add(1);
+    turn_.notify_all();
+  }
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
+
+  // As in_parallel. The caller has part 0, and the parts no thread could be had for.
+  template <class Body>
+  void run(const Body& body) {
+    const std::function<void(std::int64_t)> call = std::cref(body);
+    body_ = &call;
+    const auto helpers = static_cast<std::int64_t>(threads_.size());
+    busy_.store(helpers);
+    turn_.fetch_add(1);
+    turn_.notify_all();
+    call(0);
+    for (std::int64_t part = helpers + 1; part < parts_; ++part) call(part);
+    for (std::int64_t left = busy_.load(); left != 0; left = busy_.load()) wait(busy_, left);
+  }
+
+ private:
+  static void wait(const std::atomic<std::int64_t>& value, std::int64_t old) {
+    for (int spin = 0; spin < 20000; ++spin) {
+      if (value.load(std::memory_order_acquire) != old) return;
+#if defined(__x86_64__)
+      __builtin_ia32_pause();
+#endif
+    }
+    value.wait(old);
+  }
+  void work(std::int64_t part) {
+    for (std::int64_t turn = 0;;) {
+      wait(turn_, turn);
+      if (turn_.load() == turn) continue;
+      ++turn;
+      if (body_ == nullptr) return;
+      (*body_)(part);
+      if (busy_.fetch_sub(1) == 1) busy_.notify_all();
+    }
+  }
+
+  std::int64_t parts_;
+  const std::function<void(std::int64_t)>* body_ = nullptr;
+  std::atomic<std::int64_t> turn_ = 0;
+  std::atomic<std::int64_t> busy_ = 0;
+  std::vector<std::jthread> threads_;
+};
 
 // Where part `part` of `parts` equal shares of `size` begins.
 constexpr std::int64_t share_begin(std::int64_t size, std::int64_t parts, std::int64_t part) {

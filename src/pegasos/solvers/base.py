@@ -40,12 +40,12 @@ class State:
     @property
     def seen(self) -> int:
         """Rows visited so far."""
-        return int(self.arrays["cursor"][0])
+        return int(self.arrays["cursor"].flat[0])
 
     @property
     def steps(self) -> int:
         """Steps taken so far."""
-        return int(self.arrays["cursor"][1])
+        return int(self.arrays["cursor"].flat[1])
 
     def take(self, lanes: NDArray[np.intp], padded: int, give_up: GiveUp = never) -> State:
         """The state of some of the lanes, with weights of ``padded`` columns."""
@@ -101,6 +101,15 @@ class Solver(ABC):
         It only decides when a certificate is worth a pass over the data.
         """
         return None
+
+    def refused(self, problem: Problem, state: State) -> None:  # noqa: B027 - most need not know
+        """A certificate was taken, and some lane is not within tol."""
+
+    def take(
+        self, problem: Problem, state: State, lanes: NDArray[np.intp], give_up: GiveUp = never
+    ) -> State:
+        """The state of some of the lanes; ``problem`` is theirs."""
+        return state.take(lanes, problem.weights_shape[1], give_up)
 
 
 def shares(problem: Problem, errors: NDArray[np.uint32], presentations: NDArray[Any]) -> DualsOf:

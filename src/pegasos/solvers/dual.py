@@ -1,20 +1,39 @@
 """DualCoordinate: exact, one coordinate of the dual at a time.
 
-Maximises D(a) (``pegasos.problem``) by Algorithm 1 of Hsieh et al. (2008), "A Dual Coordinate
-Descent Method for Large-scale Linear SVM": a fresh permutation of the rows per epoch, each a_i
+Maximises D(a) (``pegasos.problem``) by the method of Hsieh et al. (2008), "A Dual Coordinate
+Descent Method for Large-scale Linear SVM": a fresh permutation of the rows per pass, each a_i
 moved to its maximiser clipped to the box,
 
-    a_i <- min(c_i, max(0, a_i + s (1 - y_i w.x_i) / |x_i|^2)),    w kept equal to w(a).
+    a_i <- min(c_i, max(0, a_i + s (1 - y_i (w.x_i + b)) / |x_i|^2)),    w kept equal to w(a);
 
-State: ``W`` (w), ``duals`` (a), ``loss`` (the losses met in this epoch), and the order.
+for the squared hinge the maximiser is that of its own dual, and there is no upper bound.
+
+**Shrinking** (their Algorithm 3). A row whose dual is at a bound, and further from leaving it than
+any dual of the last pass was from its place, leaves the list of rows to visit. A certificate that
+is not good enough brings all rows back (``refused``). Groups of lanes have lists of their own.
+
+**A free intercept** is the multiplier of sum a y = 0: b = centre + pull sum a y, and after every
+pass the centre moves to b (the method of multipliers). The certificate finds the best b for w, and
+repairs what a misses of the constraint.
+
+**Threads.** Groups run side by side. A single group is shared: each thread has rows and a copy of w
+of its own, and their changes are added up many times in a pass: more often if they undo much of
+what each gains, less often if little.
+
+An epoch is as many visits as there are rows, however many passes over a short list that is.
+
+State: ``W`` (w), ``duals`` (a), ``b``, ``centre`` (free intercepts), ``passes`` (per lane: the gap
+and the violations met), and per group ``cursor``, ``orders``, ``rows`` (the list), ``chunks``,
+``leaving``.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pegasos import _core
 from pegasos.certificate import DualsOf, Floats, GapSums, GiveUp, blocks, never, relative_gap
@@ -22,12 +41,24 @@ from pegasos.problem import Problem
 from pegasos.solvers import order
 from pegasos.solvers.base import Solver, State
 
+_GROUP_LANES = 16  # wide enough that a row is read once for many lanes, few enough to shrink
+_FIRST_ROUNDS = 16  # in which threads merge in the first pass
+_CURSOR = {name: i for i, name in enumerate(_core.GROUP_CURSOR)}
+_PASS = {name: i for i, name in enumerate(_core.LANE_PASS)}
+
 
 @dataclass(frozen=True, kw_only=True)
 class DualCoordinate(Solver):
-    """Dual coordinate ascent with exact, box-clipped steps."""
+    """Dual coordinate ascent with exact, clipped steps.
+
+    ``shrink`` leaves rows out that are settled.
+    """
+
+    shrink: bool = True
 
     name: ClassVar[str] = "dual"
+    intercepts: ClassVar[frozenset[str]] = frozenset({"none", "regularized", "free"})
+    losses: ClassVar[frozenset[str]] = frozenset({"hinge", "squared_hinge"})
     exact: ClassVar[bool] = True
     warm_starts: ClassVar[bool] = True
 
@@ -39,23 +70,39 @@ class DualCoordinate(Solver):
         else:
             duals = np.clip(duals, 0.0, problem.largest_duals())
             W[:, : problem.lanes] = _weighted_rows(problem, duals)[:, : problem.lanes] / problem.s
-        arrays = {"W": W, "duals": duals, "loss": np.zeros(problem.lanes)}
-        return State(
-            arrays | order.start(problem, "permute", seed),
-            weights=frozenset({"W"}),
-            per_lane=frozenset({"duals", "loss"}),
-        )
+        arrays: dict[str, NDArray[Any]] = {"W": W, "duals": duals, "passes": _fresh_passes(problem)}
+        weights = {"W"}
+        if problem.intercept == "free":
+            stride = problem.weights_shape[1]
+            arrays |= {"b": np.zeros((1, stride)), "centre": np.zeros((1, stride))}
+            weights |= {"b", "centre"}
+        arrays["seed"] = np.array([seed], dtype=np.uint64)
+        arrays |= _groups(problem, 0)
+        return State(arrays, weights=frozenset(weights), per_lane=frozenset({"duals"}))
 
     def advance(
         self, problem: Problem, state: State, *, work: int, stop_seen: int, stop_steps: int
     ) -> bool:
         """Visit rows; a step is one row."""
+        free = problem.intercept == "free"
         return _core.dual_advance(
             problem.core,
-            order.sampler(problem, "permute", state),
+            seed=int(state["seed"][0]),
+            chunk_bits=order.chunk_bits(problem),
+            row_size=problem.rows.row_size,
+            shrink=self.shrink,
             W=state["W"],
             duals=state["duals"],
-            loss=state["loss"],
+            b=state["b"][0] if free else None,
+            centre=state["centre"][0] if free else None,
+            pull=_pull(problem) if free else None,
+            passes=state["passes"],
+            bounds=state["bounds"],
+            cursor=state["cursor"],
+            orders=state["orders"],
+            rows=state["rows"],
+            chunks=state["chunks"],
+            leaving=state["leaving"],
             work=work,
             stop_seen=stop_seen,
             stop_steps=stop_steps,
@@ -70,11 +117,72 @@ class DualCoordinate(Solver):
         return lambda lo, hi: state["duals"][lo:hi]
 
     def estimate(self, problem: Problem, state: State) -> Floats | None:
-        """The gap with each loss as it was when its row was visited."""
+        """The gap as met in the last pass; rows that left the list are taken to add nothing."""
+        gap = state["passes"][:, _PASS["last_gap"]]
         w2 = np.einsum("jk,jk->k", state["W"], state["W"])[: problem.lanes]
-        half = problem.s / 2 * w2
-        dual = state["duals"].sum(axis=0) - half
-        return relative_gap(half + state["loss"], dual)
+        dual = state["duals"].sum(axis=0) - problem.s / 2 * w2
+        if problem.loss == "squared_hinge":
+            for lo, hi in blocks(problem):
+                a, costs = state["duals"][lo:hi], problem.costs(lo, hi)
+                dual -= np.divide(a * a, 4 * costs, out=np.zeros_like(a), where=a > 0).sum(axis=0)
+        return relative_gap(dual + gap, dual)
+
+    def refused(self, problem: Problem, state: State) -> None:  # noqa: ARG002
+        """Look at every row again."""
+        state["cursor"][:, _CURSOR["recall"]] = 1
+
+    def take(
+        self, problem: Problem, state: State, lanes: NDArray[np.intp], give_up: GiveUp = never
+    ) -> State:
+        """The state of some of the lanes; ``problem`` is theirs. Groups form anew."""
+        taken = state.take(lanes, problem.weights_shape[1], give_up)
+        fresh = _groups(problem, int(state["cursor"][0, _CURSOR["seen"]]))
+        fresh["passes"] = np.ascontiguousarray(state["passes"][lanes])
+        return State(taken.arrays | fresh, taken.weights, taken.per_lane)
+
+
+def _fresh_passes(problem: Problem) -> Floats:
+    passes = np.zeros((problem.lanes, len(_core.LANE_PASS)))
+    for name in ("last_gap", "last_up", "last_down"):
+        passes[:, _PASS[name]] = np.inf
+    return passes
+
+
+def _groups(problem: Problem, seen: int) -> dict[str, NDArray[Any]]:
+    """The arrays of groups that have visited ``seen`` rows and begin a pass over all rows."""
+    n, K = problem.n, problem.lanes
+    fours = -(-K // 4)
+    wanted = -(-K // _GROUP_LANES)
+    if fours >= problem.threads > 1:
+        wanted = -(-max(wanted, problem.threads) // problem.threads) * problem.threads
+    count = min(fours, wanted)
+    bounds = np.minimum(K, np.arange(count + 1) * fours // count * 4)
+    cursor = np.zeros((count, len(_CURSOR)), dtype=np.int64)
+    cursor[:, _CURSOR["seen"]] = cursor[:, _CURSOR["steps"]] = seen
+    cursor[:, _CURSOR["active"]] = n
+    cursor[:, _CURSOR["rounds"]] = _FIRST_ROUNDS
+    orders = np.zeros((count * problem.threads, _core.THREAD_ORDER_SIZE), dtype=np.int64)
+    orders[:, 3] = seen  # random numbers used: so that no order is repeated
+    return {
+        "bounds": bounds.astype(np.int64),
+        "cursor": cursor,
+        "orders": orders,
+        "rows": np.tile(np.arange(n, dtype=np.uint32), (count, 1)),
+        "chunks": np.zeros((count, n), dtype=np.uint32),
+        "leaving": np.zeros((count, n), dtype=np.uint8),
+    }
+
+
+def _pull(problem: Problem) -> Floats:
+    """As that of a constant feature of a fifth of the rows' length.
+
+    A stronger pull balances sum a y sooner, but ties all duals together: as long as the rows,
+    it doubles the passes.
+    """
+    pull = np.zeros(problem.weights_shape[1])
+    norm = float(problem.rows.squared_norms.mean()) or 1.0
+    pull[: problem.lanes] = 0.05 * norm / problem.s
+    return pull
 
 
 def _weighted_rows(problem: Problem, duals: Floats) -> Floats:
@@ -86,4 +194,4 @@ def _weighted_rows(problem: Problem, duals: Floats) -> Floats:
             problem.core, lo, hi, zero_w, zero_b, np.ascontiguousarray(duals[lo:hi]), total.sums,
             total.U_positive, total.U_negative, None,
         )  # fmt: skip
-    return total.U_positive
+    return total.U_positive if total.U_negative is None else total.U_positive - total.U_negative

@@ -1,7 +1,15 @@
-// Dual coordinate ascent (Hsieh et al. 2008, Algorithm 1): one dual at a time moves to its
-// box-clipped maximiser,
-//     a_i <- min(c_i, max(0, a_i + s (1 - y_i w.x_i) / |x_i|^2)),   w follows as w(a).
-// A row without features has the loss 1 whatever w is: its dual goes to c_i at once.
+// Dual coordinate ascent (Hsieh et al. 2008, Algorithms 1 and 3): one dual at a time moves to its
+// clipped maximiser,
+//     a_i <- min(c_i, max(0, a_i + (1 - y_i (w.x_i + b)) / q_i)),   w follows as w(a),
+// q_i = |x_i|^2 / s; the squared hinge has no upper bound, the gradient less a_i / 2c_i, and q_i
+// more by 1 / 2c_i. A row without features has the loss 1 whatever w is: its dual goes to c_i.
+//
+// A free intercept is the multiplier of sum a y = 0, found by the method of multipliers:
+// b = centre + pull sum a y, pull added to q_i; after every pass the centre moves to b.
+//
+// Rows whose duals stay at a bound in all lanes of a group leave its list, until they are asked
+// for again. One group may be visited by several threads: each has rows and a copy of w of its own,
+// merged many times in a pass: as often as it takes to lose little of what each gains for itself.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +19,64 @@
 
 namespace pegasos {
 
-struct DualState {
-  double* W;      // weight rows x stride: w(a), kept along the way
-  double* duals;  // n x lanes
-  double* loss;   // lanes: c times the hinge losses met in this epoch
+// Of one lane. A violation is how far the gradient is from letting the dual move up, or down.
+struct LanePass {
+  double gap;  // P - D as met in the pass in hand: the rows that are not in the list add nothing
+  double up;   // the largest violations met
+  double down;
+  double rise;      // of D by the steps taken, each thread for itself
+  double lost;      // of it, because their changes add up
+  double last_gap;  // those of the last whole pass
+  double last_up;
+  double last_down;
 };
 
-bool advance(const ProblemView& problem, const Sampler& sampler, DualState& state,
-             const Budget& budget);
+struct GroupCursor {
+  std::int64_t seen;    // rows visited since the start
+  std::int64_t steps;   // the same
+  std::int64_t recall;  // whether all rows come back with the next pass
+  std::int64_t active;  // rows in the list
+  std::int64_t place;   // visits, or rounds of several threads, in the pass in hand
+  std::int64_t passes;  // whole passes
+  std::int64_t parts;   // threads that share the pass in hand; 0: it has not begun
+  std::int64_t rounds;  // and how often they merge; 0: threads do not pay
+};
+
+// A thread's place in its order; apart from the others', so that no two write to one cache line.
+struct alignas(8) ThreadOrder {
+  Cursor cursor;
+  std::int64_t apart[12];
+};
+
+// Lanes that share a list of rows, and the order in which it is visited.
+struct DualGroup {
+  LaneRange lanes;
+  GroupCursor* cursor;
+  ThreadOrder* orders;    // one for each thread
+  std::uint32_t* rows;    // n: those in the list, in storage order
+  std::uint32_t* chunks;  // n: the order's own
+  std::uint8_t* leaving;  // n, by place in the list
+};
+
+struct DualState {
+  double* W;           // weight rows x stride: w(a), kept along the way
+  double* duals;       // n x lanes
+  double* b;           // stride, the intercepts; null unless they are free
+  double* centre;      // stride
+  const double* pull;  // stride
+  LanePass* passes;    // lanes
+};
+
+struct DualOptions {
+  std::uint64_t seed;
+  int chunk_bits;        // of the order, at most
+  double row_size;       // stored values of a row, on average
+  std::int64_t threads;  // for one group
+  bool shrink;
+};
+
+// Every group goes as far as the budget lets it; true if all reached the stop.
+bool advance(const ProblemView& problem, const DualOptions& options, const DualState& state,
+             const DualGroup* groups, std::int64_t count, const Budget& budget);
 
 }  // namespace pegasos

@@ -1,0 +1,91 @@
+#include <nanobind/stl/optional.h>
+
+#include <vector>
+
+#include "pegasos/solver/dual.hpp"
+#include "problem.hpp"
+
+namespace binding {
+namespace {
+
+using namespace pegasos;
+
+template <class T>
+using Vector = Out<T, nb::ndim<1>>;
+template <class T>
+using Matrix = Out<T, nb::ndim<2>>;
+
+template <class T>
+constexpr std::int64_t words() {
+  return sizeof(T) / sizeof(std::int64_t);
+}
+
+bool dual_advance(const PyProblem& problem, std::uint64_t seed, int chunk_bits, double row_size,
+                  bool shrink, const Matrix<double>& W, const Matrix<double>& duals,
+                  const std::optional<Vector<double>>& b,
+                  const std::optional<Vector<double>>& centre,
+                  const std::optional<Vector<double>>& pull, const Matrix<double>& passes,
+                  const Vector<std::int64_t>& bounds, const Matrix<std::int64_t>& cursor_array,
+                  const Matrix<std::int64_t>& orders, const Matrix<std::uint32_t>& rows,
+                  const Matrix<std::uint32_t>& chunks, const Matrix<std::uint8_t>& leaving,
+                  std::int64_t work, std::int64_t stop_seen, std::int64_t stop_steps) {
+  const ProblemView& view = problem.view;
+  const std::int64_t n = view.n();
+  const std::int64_t K = view.lanes;
+  DualState state{};
+  state.W = checked("W", W, {view.rows.weight_rows(), view.stride()});
+  state.duals = checked("duals", duals, {n, K});
+  state.b = checked_or_null("b", b, {view.stride()});
+  state.centre = checked_or_null("centre", centre, {view.stride()});
+  state.pull = checked_or_null("pull", pull, {view.stride()});
+  if ((state.b == nullptr) != (state.centre == nullptr) ||
+      (state.b == nullptr) != (state.pull == nullptr)) {
+    throw std::invalid_argument("b, centre and pull belong together");
+  }
+  state.passes = reinterpret_cast<LanePass*>(checked("passes", passes, {K, words<LanePass>()}));
+  const auto count = static_cast<std::int64_t>(cursor_array.shape(0));
+  const std::int64_t* lane = checked("bounds", bounds, {count + 1});
+  auto* cursor = reinterpret_cast<GroupCursor*>(
+      checked("cursor", cursor_array, {count, words<GroupCursor>()}));
+  auto* order = reinterpret_cast<ThreadOrder*>(
+      checked("orders", orders, {count * view.threads, words<ThreadOrder>()}));
+  std::vector<DualGroup> groups;
+  for (std::int64_t g = 0; g < count; ++g) {
+    if (lane[g] < 0 || lane[g] >= lane[g + 1] || lane[g + 1] > K || lane[g] % 4 != 0) {
+      throw std::invalid_argument("bounds are not those of groups");
+    }
+    if (cursor[g].active < 0 || cursor[g].active > n || cursor[g].parts > view.threads) {
+      throw std::invalid_argument("cursor is not those of groups");
+    }
+    groups.push_back({.lanes = {lane[g], lane[g + 1]},
+                      .cursor = cursor + g,
+                      .orders = order + g * view.threads,
+                      .rows = checked("rows", rows, {count, n}) + g * n,
+                      .chunks = checked("chunks", chunks, {count, n}) + g * n,
+                      .leaving = checked("leaving", leaving, {count, n}) + g * n});
+  }
+  const DualOptions options{seed, chunk_bits, row_size, view.threads, shrink};
+  nb::gil_scoped_release release;
+  return advance(view, options, state, groups.data(), count, {work, stop_seen, stop_steps});
+}
+
+}  // namespace
+
+void bind_dual(nb::module_& m) {
+  m.attr("LANE_PASS") =
+      nb::make_tuple("gap", "up", "down", "rise", "lost", "last_gap", "last_up", "last_down");
+  m.attr("GROUP_CURSOR") =
+      nb::make_tuple("seen", "steps", "recall", "active", "place", "passes", "parts", "rounds");
+  m.attr("THREAD_ORDER_SIZE") = words<ThreadOrder>();
+  m.def("dual_advance", &dual_advance, nb::arg("problem"), nb::kw_only(), nb::arg("seed"),
+        nb::arg("chunk_bits"), nb::arg("row_size"), nb::arg("shrink"), nb::arg("W").noconvert(),
+        nb::arg("duals").noconvert(), nb::arg("b").noconvert().none(),
+        nb::arg("centre").noconvert().none(), nb::arg("pull").noconvert().none(),
+        nb::arg("passes").noconvert(), nb::arg("bounds").noconvert(), nb::arg("cursor").noconvert(),
+        nb::arg("orders").noconvert(), nb::arg("rows").noconvert(), nb::arg("chunks").noconvert(),
+        nb::arg("leaving").noconvert(), nb::arg("work"), nb::arg("stop_seen"),
+        nb::arg("stop_steps"),
+        "Run dual coordinate ascent until a stop (True) or out of work (False).");
+}
+
+}  // namespace binding
