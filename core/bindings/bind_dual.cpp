@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "pegasos/products.hpp"
 #include "pegasos/solver/dual.hpp"
 #include "problem.hpp"
 
@@ -28,7 +29,8 @@ bool dual_advance(const PyProblem& problem, std::uint64_t seed, int chunk_bits, 
                   const Vector<std::int64_t>& bounds, const Matrix<std::int64_t>& cursor_array,
                   const Matrix<std::int64_t>& orders, const Matrix<std::uint32_t>& rows,
                   const Matrix<std::uint32_t>& chunks, const Matrix<std::uint8_t>& leaving,
-                  std::int64_t work, std::int64_t stop_seen, std::int64_t stop_steps) {
+                  std::int64_t work, std::int64_t stop_seen, std::int64_t stop_steps,
+                  std::int64_t stop_passes) {
   const ProblemView& view = problem.view;
   const std::int64_t n = view.n();
   const std::int64_t K = view.lanes;
@@ -64,14 +66,49 @@ bool dual_advance(const PyProblem& problem, std::uint64_t seed, int chunk_bits, 
                       .chunks = checked("chunks", chunks, {count, n}) + g * n,
                       .leaving = checked("leaving", leaving, {count, n}) + g * n});
   }
-  const DualOptions options{seed, chunk_bits, row_size, view.threads, shrink};
+  const DualOptions options{seed, chunk_bits, row_size, view.threads, shrink, stop_passes};
   nb::gil_scoped_release release;
   return advance(view, options, state, groups.data(), count, {work, stop_seen, stop_steps});
+}
+
+const std::uint32_t* rows_of(const ProblemView& view, const In<std::uint32_t, nb::ndim<1>>& rows) {
+  if (view.lanes != 1) throw std::invalid_argument("one lane at a time");
+  for (std::size_t i = 0; i < rows.shape(0); ++i) {
+    if (rows.data()[i] >= view.n()) throw std::invalid_argument("rows out of range");
+  }
+  return rows.data();
+}
+
+void products(const PyProblem& problem, const In<std::uint32_t, nb::ndim<1>>& rows,
+              const In<double, nb::ndim<1>>& w, const Vector<double>& out) {
+  const ProblemView& view = problem.view;
+  const auto count = static_cast<std::int64_t>(rows.shape(0));
+  const std::uint32_t* list = rows_of(view, rows);
+  const double* weights = checked("w", w, {view.rows.weight_rows()});
+  double* result = checked("out", out, {count});
+  nb::gil_scoped_release release;
+  products_of(view, list, count, weights, result);
+}
+
+void add(const PyProblem& problem, const In<std::uint32_t, nb::ndim<1>>& rows,
+         const In<double, nb::ndim<1>>& factors, const Vector<double>& out) {
+  const ProblemView& view = problem.view;
+  const auto count = static_cast<std::int64_t>(rows.shape(0));
+  const std::uint32_t* list = rows_of(view, rows);
+  const double* values = checked("factors", factors, {count});
+  double* sum = checked("out", out, {view.rows.weight_rows()});
+  nb::gil_scoped_release release;
+  add_rows(view, list, count, values, sum);
 }
 
 }  // namespace
 
 void bind_dual(nb::module_& m) {
+  m.def("products_of", &products, nb::arg("problem"), nb::arg("rows").noconvert(),
+        nb::arg("w").noconvert(), nb::arg("out").noconvert(), "Write w.x of some rows.");
+  m.def("add_rows", &add, nb::arg("problem"), nb::arg("rows").noconvert(),
+        nb::arg("factors").noconvert(), nb::arg("out").noconvert(),
+        "Add the sum of factor x over some rows.");
   m.attr("LANE_PASS") =
       nb::make_tuple("gap", "up", "down", "rise", "lost", "last_gap", "last_up", "last_down");
   m.attr("GROUP_CURSOR") =
@@ -84,7 +121,7 @@ void bind_dual(nb::module_& m) {
         nb::arg("passes").noconvert(), nb::arg("bounds").noconvert(), nb::arg("cursor").noconvert(),
         nb::arg("orders").noconvert(), nb::arg("rows").noconvert(), nb::arg("chunks").noconvert(),
         nb::arg("leaving").noconvert(), nb::arg("work"), nb::arg("stop_seen"),
-        nb::arg("stop_steps"),
+        nb::arg("stop_steps"), nb::arg("stop_passes"),
         "Run dual coordinate ascent until a stop (True) or out of work (False).");
 }
 

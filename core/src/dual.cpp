@@ -143,6 +143,7 @@ class GroupRun {
     for (;;) {
       if (cursor_.seen >= std::min(budget.stop_seen, budget.stop_steps)) return true;
       if (work <= 0) return false;
+      if (cursor_.parts == 0 && cursor_.passes >= options_.stop_passes) return false;
       if (cursor_.parts == 0) begin_pass();
       const int64_t before = cursor_.seen;
       const int64_t room = std::min({work, budget.stop_seen - before, budget.stop_steps - before});

@@ -101,11 +101,17 @@ class Interior:
     def gram(self, lo: int, hi: int, gram: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], border: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
         """Add to the Gram matrix's upper triangle."""
 
+def products_of(problem: Problem, rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], w: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
+    """Write w.x of some rows."""
+
+def add_rows(problem: Problem, rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], factors: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
+    """Add the sum of factor x over some rows."""
+
 LANE_PASS: tuple = ...
 
 GROUP_CURSOR: tuple = ...
 
 THREAD_ORDER_SIZE: int = 16
 
-def dual_advance(problem: Problem, *, seed: int, chunk_bits: int, row_size: float, shrink: bool, W: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], duals: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], b: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')] | None, centre: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')] | None, pull: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')] | None, passes: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], bounds: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], cursor: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')], orders: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')], rows: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu')], chunks: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu')], leaving: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu')], work: int, stop_seen: int, stop_steps: int) -> bool:
+def dual_advance(problem: Problem, *, seed: int, chunk_bits: int, row_size: float, shrink: bool, W: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], duals: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], b: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')] | None, centre: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')] | None, pull: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')] | None, passes: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], bounds: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], cursor: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')], orders: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')], rows: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu')], chunks: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu')], leaving: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu')], work: int, stop_seen: int, stop_steps: int, stop_passes: int) -> bool:
     """Run dual coordinate ascent until a stop (True) or out of work (False)."""

@@ -20,11 +20,13 @@ repairs what a misses of the constraint.
 of its own, and their changes are added up many times in a pass: more often if they undo much of
 what each gains, less often if little.
 
+**Second-order steps** on the free duals come between passes where they pay (``face.py``).
+
 An epoch is as many visits as there are rows, however many passes over a short list that is.
 
 State: ``W`` (w), ``duals`` (a), ``b``, ``centre`` (free intercepts), ``passes`` (per lane: the gap
 and the violations met), and per group ``cursor``, ``orders``, ``rows`` (the list), ``chunks``,
-``leaving``.
+``leaving``; and ``plan`` (``face.py``).
 """
 
 from __future__ import annotations
@@ -38,12 +40,14 @@ from numpy.typing import NDArray
 from pegasos import _core
 from pegasos.certificate import DualsOf, Floats, GapSums, GiveUp, blocks, never, relative_gap
 from pegasos.problem import Problem
-from pegasos.solvers import order
+from pegasos.solvers import face, order
 from pegasos.solvers.base import Solver, State
+from pegasos.solvers.face import Face
 
 _GROUP_LANES = 16  # wide enough that a row is read once for many lanes, few enough to shrink
 _FIRST_ROUNDS = 16  # in which threads merge in the first pass
 _CURSOR = {name: i for i, name in enumerate(_core.GROUP_CURSOR)}
+_NEVER = 1 << 62
 _PASS = {name: i for i, name in enumerate(_core.LANE_PASS)}
 
 
@@ -51,10 +55,12 @@ _PASS = {name: i for i, name in enumerate(_core.LANE_PASS)}
 class DualCoordinate(Solver):
     """Dual coordinate ascent with exact, clipped steps.
 
-    ``shrink`` leaves rows out that are settled.
+    ``shrink`` leaves rows out that are settled; ``second_order`` steps on the free duals where they
+    pay (``face.py``; one lane only).
     """
 
     shrink: bool = True
+    second_order: bool = True
 
     name: ClassVar[str] = "dual"
     intercepts: ClassVar[frozenset[str]] = frozenset({"none", "regularized", "free"})
@@ -76,6 +82,7 @@ class DualCoordinate(Solver):
             stride = problem.weights_shape[1]
             arrays |= {"b": np.zeros((1, stride)), "centre": np.zeros((1, stride))}
             weights |= {"b", "centre"}
+        arrays["plan"] = face.fresh_plan()
         arrays["seed"] = np.array([seed], dtype=np.uint64)
         arrays |= _groups(problem, 0)
         return State(arrays, weights=frozenset(weights), per_lane=frozenset({"duals"}))
@@ -84,6 +91,36 @@ class DualCoordinate(Solver):
         self, problem: Problem, state: State, *, work: int, stop_seen: int, stop_steps: int
     ) -> bool:
         """Visit rows; a step is one row."""
+        stop = min(stop_seen, stop_steps)
+        while state.seen < stop:
+            before = state.seen
+            if work <= 0:
+                return False
+            if self._bursts(problem) and face.running(state):
+                self._iterate(problem, state)
+            else:
+                due = int(state["plan"][face.DUE]) if self._bursts(problem) else _NEVER
+                if self._pass(problem, state, work, stop, due):
+                    return True
+                if _at(state, "parts") == 0 and _at(state, "passes") >= due:
+                    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+                        Face(problem, state, self._pull(problem)).begin()
+            work -= max(1, state.seen - before)
+        return True
+
+    def _bursts(self, problem: Problem) -> bool:
+        return self.second_order and problem.lanes == 1
+
+    def _pull(self, problem: Problem) -> float:
+        return float(_pull(problem)[0]) if problem.intercept == "free" else 0.0
+
+    def _iterate(self, problem: Problem, state: State) -> None:
+        burst = Face(problem, state, self._pull(problem))
+        state["cursor"][0, :2] += burst.size
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
+            burst.iterate()
+
+    def _pass(self, problem: Problem, state: State, work: int, stop: int, due: int) -> bool:
         free = problem.intercept == "free"
         return _core.dual_advance(
             problem.core,
@@ -104,8 +141,9 @@ class DualCoordinate(Solver):
             chunks=state["chunks"],
             leaving=state["leaving"],
             work=work,
-            stop_seen=stop_seen,
-            stop_steps=stop_steps,
+            stop_seen=stop,
+            stop_steps=stop,
+            stop_passes=due,
         )
 
     def weights(self, problem: Problem, state: State, give_up: GiveUp = never) -> Floats:  # noqa: ARG002
@@ -139,6 +177,11 @@ class DualCoordinate(Solver):
         fresh = _groups(problem, int(state["cursor"][0, _CURSOR["seen"]]))
         fresh["passes"] = np.ascontiguousarray(state["passes"][lanes])
         return State(taken.arrays | fresh, taken.weights, taken.per_lane)
+
+
+def _at(state: State, name: str) -> int:
+    """Where the first group stands."""
+    return int(state["cursor"][0, _CURSOR[name]])
 
 
 def _fresh_passes(problem: Problem) -> Floats:

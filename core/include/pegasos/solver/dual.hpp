@@ -73,9 +73,11 @@ struct DualOptions {
   double row_size;       // stored values of a row, on average
   std::int64_t threads;  // for one group
   bool shrink;
+  std::int64_t stop_passes;  // whole passes after which to pause
 };
 
-// Every group goes as far as the budget lets it; true if all reached the stop.
+// Every group goes as far as the budget lets it; true if all reached the stop
+// that is counted in rows.
 bool advance(const ProblemView& problem, const DualOptions& options, const DualState& state,
              const DualGroup* groups, std::int64_t count, const Budget& budget);
 

@@ -1,0 +1,148 @@
+"""DualCoordinate: shrinking, the free intercept, the squared hinge, second-order steps, threads."""
+
+import numpy as np
+import pytest
+
+import pegasos
+from pegasos import DualCoordinate
+from pegasos.certificate import certify
+from pegasos.driver import Limits, run
+from pegasos.problem import make_problem
+from pegasos.solvers.face import Face
+from pegasos.testing import reference
+from pegasos.testing.toys import toy
+
+
+def options_of(intercept, loss):
+    return {"C": 3.0, "intercept": intercept, "loss": loss, "tol": 1e-9, "seed": 0}
+
+
+@pytest.mark.parametrize("intercept", ["none", "regularized", "free"])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("solver", [DualCoordinate(), DualCoordinate(shrink=False)], ids=str)
+def test_it_reaches_the_optimum_of_every_problem(intercept, loss, solver):
+    data = toy(60, 5, seed=3)
+    y = data.Y[:, 0]
+    result = pegasos.solve(
+        data.X, y, solver=solver, sample_weight=data.weight, max_epochs=20_000,
+        **options_of(intercept, loss),
+    )  # fmt: skip
+    assert result.stop_reason == "converged"
+    again = pegasos.certify(
+        data.X, y, result.w, result.b, result.duals, C=3.0, intercept=intercept, loss=loss,
+        sample_weight=data.weight,
+    )  # fmt: skip
+    assert again.relative_gap <= 1e-9
+
+
+@pytest.mark.parametrize("intercept", ["none", "free"])
+def test_the_squared_hinge_is_minimised(intercept):
+    from scipy.optimize import minimize
+
+    data = toy(60, 5, seed=7)
+    y = data.Y[:, 0]
+    result = pegasos.solve(data.X, y, solver="dual", **options_of(intercept, "squared_hinge"))
+
+    def objective(v):
+        b = v[-1] if intercept == "free" else 0.0
+        slack = np.maximum(0, 1 - y * (data.X @ v[:-1] + b))
+        return (v[:-1] @ v[:-1] / 6 + slack @ slack) / 60
+
+    best = minimize(objective, np.zeros(6), method="BFGS", options={"gtol": 1e-9})
+    assert result.certificate.primal == pytest.approx(best.fun, rel=1e-7)
+    np.testing.assert_allclose(result.w, best.x[:-1], atol=1e-4)
+
+
+def test_a_free_intercept_is_the_best_one():
+    data = toy(50, 4, seed=1)
+    y = data.Y[:, 0]
+    result = pegasos.solve(data.X, y, solver="dual", **options_of("free", "hinge"))
+    problem = make_problem(data.X, data.Y, C=3.0, intercept="free")
+    a, _ = reference.optimum(data.X, y, problem.costs()[:, 0], 1 / 3, free=True)
+    np.testing.assert_allclose(result.w, 3 * (a * y) @ data.X, atol=1e-4)
+
+
+@pytest.mark.parametrize("intercept", ["none", "free"])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_a_second_order_step_raises_the_dual_and_keeps_w(intercept, loss):
+    data = toy(200, 30, seed=2)
+    problem = make_problem(
+        data.X, data.Y, C=50.0, intercept=intercept, loss=loss, sample_weight=data.weight
+    )
+    solver = DualCoordinate(second_order=False)
+    state = solver.start(problem, seed=0)
+    solver.advance(problem, state, work=1 << 40, stop_seen=200 * 20, stop_steps=1 << 60)
+    pull = solver._pull(problem)
+
+    def dual():
+        a, y, c = state["duals"][:, 0], problem.labels[:, 0], problem.costs()[:, 0]
+        w = (a * y) @ data.X / problem.s[0]
+        np.testing.assert_allclose(state["W"][:-1, 0], w, atol=1e-9)
+        squares = (a**2 / (4 * c)).sum() if loss == "squared_hinge" else 0.0
+        value = a.sum() - squares - problem.s[0] / 2 * w @ w
+        if intercept == "free":
+            centre, balance = state["centre"][0, 0], a @ y
+            assert state["b"][0, 0] == pytest.approx(centre + pull * balance, abs=1e-9)
+            value -= centre * balance + pull / 2 * balance**2
+        return value
+
+    before = dual()
+    burst = Face(problem, state, pull)
+    assert burst.begin()
+    gain = 0.0
+    while state["plan"][2] >= 0:
+        burst.iterate()
+    gain = dual() - before
+    assert gain > 0
+    a, most = state["duals"], problem.largest_duals()
+    assert ((a >= 0) & (a <= most)).all()
+    assert "face" not in state.arrays
+
+
+def test_second_order_steps_take_part_and_pausing_changes_no_bit(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 60)) @ np.diag(np.geomspace(1, 0.05, 60))
+    y = np.where(X @ rng.standard_normal(60) + 0.3 * rng.standard_normal(300) > 0, 1, -1)
+    bursts = []
+    begin = Face.begin
+    monkeypatch.setattr(Face, "begin", lambda self: bursts.append(1) or begin(self))
+    options = {"C": 100.0, "solver": "dual", "intercept": "free", "tol": 1e-8, "seed": 0}
+    expected = pegasos.solve(X, y, **options)
+    assert expected.stop_reason == "converged"
+    assert len(bursts) > 2
+    monkeypatch.setattr("pegasos.driver._first_slice", lambda _: 1)
+    monkeypatch.setattr("pegasos.driver._next_slice", lambda *_: int(rng.integers(1, 400)))
+    sliced = pegasos.solve(X, y, **options)
+    assert sliced.w.tobytes() == expected.w.tobytes()
+
+
+@pytest.mark.parametrize("intercept", ["none", "free"])
+@pytest.mark.parametrize("lanes", [1, 3, 20])
+def test_threads_give_the_same_bits_every_time_and_the_same_optimum(intercept, lanes):
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((3000, 8)) * (rng.uniform(size=(3000, 8)) < 0.5)
+    Y = np.where(X @ rng.standard_normal((8, lanes)) > rng.standard_normal((3000, lanes)), 1, -1)
+    results = []
+    for threads in (1, 2, 2, 3):
+        problem = make_problem(X, Y, C=0.1, intercept=intercept, threads=threads)
+        results.append(run(problem, DualCoordinate(), tol=1e-6, limits=Limits(), seed=5))
+    one, two, again, three = results
+    assert two.W.tobytes() == again.W.tobytes()
+    assert two.duals.tobytes() == again.duals.tobytes()
+    for other in (two, three):
+        assert (other.certificate.relative_gap <= 1e-6).all()
+        np.testing.assert_allclose(other.certificate.primal, one.certificate.primal, rtol=2e-6)
+
+
+def test_rows_that_were_left_out_come_back():
+    data = toy(80, 5, seed=9)
+    problem = make_problem(data.X, data.Y, C=1.0, intercept="none")
+    solver = DualCoordinate()
+    state = solver.start(problem, seed=0)
+    solver.advance(problem, state, work=1 << 40, stop_seen=80 * 50, stop_steps=1 << 60)
+    assert state["cursor"][0, 3] < 80
+    solver.refused(problem, state)
+    solver.advance(problem, state, work=1, stop_seen=1 << 60, stop_steps=1 << 60)
+    solver.advance(problem, state, work=80, stop_seen=1 << 60, stop_steps=1 << 60)
+    proof, _ = certify(problem, state["W"], np.zeros(1), solver.duals(problem, state))
+    assert proof.holds
