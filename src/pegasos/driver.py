@@ -29,9 +29,14 @@ from pegasos.certificate import (
 from pegasos.history import History, Record
 from pegasos.interrupt import Interruption
 from pegasos.problem import Problem
-from pegasos.solvers import Solver
+from pegasos.solvers import Choice, Solver
+from pegasos.solvers.auto import fixed
 
-StopReason = Literal["converged", "max_time", "max_epochs", "max_steps", "interrupted", "callback"]
+StopReason = Literal[
+    "converged", "precision", "max_time", "max_epochs", "max_steps", "interrupted", "callback"
+]
+"""``precision``: float64 has no more digits to give."""
+
 Callback = Callable[[Record], Any]
 
 _SLICE_SECONDS = 0.1
@@ -76,11 +81,13 @@ class Outcome:
     stop_reason: StopReason
     seconds: float
     epochs: float
+    solver: Solver  # the last one that was at work
+    reason: str  # why it was
 
 
 def run(
     problem: Problem,
-    solver: Solver,
+    solver: Solver | Choice,
     *,
     tol: float,
     limits: Limits,
@@ -104,7 +111,7 @@ class _Run:
     def __init__(
         self,
         problem: Problem,
-        solver: Solver,
+        solver: Solver | Choice,
         tol: float,
         limits: Limits,
         seed: int,
@@ -115,7 +122,9 @@ class _Run:
         began: float | None,
     ) -> None:
         self.began = time.perf_counter() if began is None else began
-        self.whole, self.problem, self.solver = problem, problem, solver
+        self.whole, self.problem = problem, problem
+        self.choice = fixed(solver) if isinstance(solver, Solver) else solver
+        self.solver, self.reason = self.choice.solver, self.choice.reason
         self.tol, self.limits, self.callbacks, self.scalar = tol, limits, callbacks, scalar
         self.seed, self.start_duals, self.checkpoint_every = seed, start_duals, checkpoint_every
         self.records: list[Record] = []
@@ -130,34 +139,50 @@ class _Run:
         self.certificate = Certificate(start, np.zeros(K), 4 * np.finfo(float).eps * start)
 
     def run(self) -> Outcome:
-        lanes = np.arange(self.whole.lanes)
-        groups = list(lanes[:, None]) if self.solver.lanes_apart else [lanes]
+        reasons: list[StopReason | None] = []
         with Interruption() as interruption:
             self.interruption = interruption
-            reasons: list[StopReason] = []
-            for group in groups:
-                self.begin(group)
+            groups = self.groups(np.arange(self.whole.lanes))
+            while groups:
+                self.begin(groups.pop(0))
                 reasons.append(self.loop())
                 self.seen_before += self.state.seen
                 if reasons[-1] in ("interrupted", "max_time", "callback"):
                     break
-        reason: StopReason = next((r for r in reasons if r != "converged"), "converged")
-        history = History(self.records)
+                if reasons[-1] is None:
+                    groups = self.take_over()
+        reason = next((r for r in reasons if r not in ("converged", None)), "converged")
         return Outcome(
-            self.W, self.b, self.duals, self.shown(), history, reason, self.seconds(),
-            self.seen_before / self.whole.n,
+            self.W, self.b, self.duals, self.shown(), History(self.records), reason or "converged",
+            self.seconds(), self.seen_before / self.whole.n, self.solver, self.reason,
         )  # fmt: skip
+
+    def groups(self, lanes: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+        """Lanes that are trained together."""
+        return list(lanes[:, None]) if self.solver.lanes_apart else [lanes]
+
+    def take_over(self) -> list[NDArray[np.intp]]:
+        """Leave the live lanes to the fallback; the groups in which it trains them."""
+        assert self.choice.fallback is not None
+        self.reason = f"{self.choice.reason}: it did after {self.state.seen / self.whole.n:.3g}"
+        self.solver = self.choice.fallback
+        self.choice = fixed(self.solver)
+        return self.groups(self.live)
 
     def begin(self, lanes: NDArray[np.intp]) -> None:
         """Start on these lanes: all of them, or one after the other."""
         self.live = lanes  # those not yet certified
         everything = lanes.size == self.whole.lanes
         self.problem = self.whole if everything else self.whole.take(lanes)
-        duals = None if self.start_duals is None else self.start_duals[:, lanes]
+        duals = None
+        if self.start_duals is not None and self.solver.warm_starts:
+            duals = self.start_duals[:, lanes]
         self.state = self.solver.start(self.problem, self.seed, duals)
         self.schedule = Schedule(self.whole.n, self.checkpoint_every)
+        self.trend: tuple[list[float], list[float]] = ([], [])  # epochs, gaps
 
-    def loop(self) -> StopReason:
+    def loop(self) -> StopReason | None:
+        """Run until the lanes are done or a limit is reached; None: another solver takes over."""
         stop_seen = _NEVER
         if self.limits.max_epochs is not None:
             stop_seen = min(_NEVER, max(1, round(self.limits.max_epochs * self.whole.n)))
@@ -169,7 +194,11 @@ class _Run:
                 ended = "max_epochs"
             if ended is None and self.state.steps >= stop_steps:
                 ended = "max_steps"
+            if ended is None and self.solver.stalled(self.problem, self.state):
+                ended = "precision"
             if ended is None and not self.worth_certifying():
+                if self.choice.takes_over(*self.trend, self.tol):
+                    return None
                 continue
             if ended is not None and self.records and self.records[-1].examples == self.seen():
                 return ended  # certified as it stands
@@ -182,6 +211,8 @@ class _Run:
                 return ended
             if asked:
                 return "callback"
+            if self.choice.takes_over(*self.trend, self.tol):
+                return None
 
     def advance(self, stop_seen: int, stop_steps: int) -> StopReason | None:
         """Run to the next stop in slices; None when it was reached."""
@@ -205,10 +236,16 @@ class _Run:
     def worth_certifying(self) -> bool:
         """At a stop of the schedule: is a certificate due, or does an estimate call for one?"""
         seen = self.state.seen
-        if self.schedule.due(seen):
+        due = self.schedule.due(seen)
+        if due and self.choice.fallback is None:
             return True
         with _overflow_is_checked():
             gaps = self.solver.estimate(self.problem, self.state)
+        if self.choice.fallback is not None and gaps is not None:
+            self.trend[0].append(seen / self.whole.n)
+            self.trend[1].append(float(np.max(gaps)))
+        if due:
+            return True
         if gaps is None:
             self.schedule.without_estimates()
             return self.schedule.due(seen)

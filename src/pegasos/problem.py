@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pegasos import _core
+from pegasos import _core, threads
 from pegasos.arguments import floats, number
 from pegasos.rows import Rows, as_rows
 
@@ -112,12 +112,13 @@ def make_problem(
     positive: ArrayLike = 1.0,
     negative: ArrayLike = 1.0,
     loss: Loss = "hinge",
-    threads: int = 1,
+    n_jobs: int | None = 1,
 ) -> Problem:
     """Check everything and build the problem.
 
     ``labels`` is (n, K) in {-1, 0, +1}; ``lam`` or ``C``, ``positive`` and ``negative`` are one
-    number or one per lane; ``sample_weight`` is (n,), or (n, K) for weights per lane.
+    number or one per lane; ``sample_weight`` is (n,), or (n, K) for weights per lane; ``n_jobs``
+    are threads (``pegasos.threads``).
     """
     y = np.ascontiguousarray(labels, dtype=np.int8)
     if intercept not in ("none", "regularized", "free"):
@@ -158,7 +159,7 @@ def make_problem(
         total,
         intercept,
         loss,
-        threads,
+        threads.resolve(n_jobs, rows.n * rows.row_size * K),
     )
 
 

@@ -17,10 +17,7 @@ from pegasos.certificate import certify as certify_problem
 from pegasos.driver import Callback, Limits, StopReason, run
 from pegasos.history import History
 from pegasos.problem import Intercept, Loss, Problem, make_problem
-from pegasos.solvers import Solver, by_name
-
-DEFAULT_MAX_EPOCHS = 1000
-"""Applies when none of max_time, max_epochs and max_steps is given."""
+from pegasos.solvers import Solver, by_name, choice_of
 
 
 @dataclass(frozen=True)
@@ -35,7 +32,8 @@ class Result:
     certificate: Certificate
     history: History
     stop_reason: StopReason
-    solver: Solver
+    solver: Solver  # the last that was at work
+    reason: str  # why it was
     seconds: float
     epochs: float
     duals: NDArray[np.float64]  # (n,) or (n, K): with w and the data, the proof
@@ -54,7 +52,7 @@ def solve(
     *,
     lam: ArrayLike | None = None,
     C: ArrayLike | None = None,
-    solver: str | Solver = "dual",
+    solver: str | Solver = "auto",
     loss: Loss = "hinge",
     intercept: Literal["auto"] | Intercept = "auto",
     intercept_scaling: float = 1.0,
@@ -66,6 +64,7 @@ def solve(
     seed: int | None = None,
     callbacks: Sequence[Callback] = (),
     checkpoint_every: float | None = None,
+    n_jobs: int | None = None,
 ) -> Result:
     """Train linear SVMs until they are proven to be within ``tol`` of the optimum.
 
@@ -77,20 +76,24 @@ def solve(
         over the same rows (0: the row is not part of that problem).
     lam, C : the regularization, exactly one of them; a number, or one per problem. The
         objective is ``lam/2 |w|^2 + mean loss``, or with C its equal for ``lam = 1/(C n)``.
-    solver : a name (``dual``, ``interior``, ``pegasos``, ``sgdr``, ``sgds``, ``sgdm``) or a
-        configured solver.
+    solver : a name (``auto``, ``dual``, ``interior``, ``pegasos``, ``sgdr``, ``sgds``, ``sgdm``)
+        or a configured solver. ``auto`` takes one of the exact ones, or both in turn; the result
+        says which and why.
     loss : ``"hinge"``, or ``"squared_hinge"`` (exact solvers only).
     intercept : ``"none"``, ``"regularized"`` (a constant feature ``intercept_scaling``, penalised
-        with w) or ``"free"`` (not penalised; ``solver="interior"`` only). ``"auto"`` is
-        regularized.
+        with w) or ``"free"`` (not penalised). ``"auto"`` is free for the exact solvers and
+        regularized for the stochastic ones, or if ``intercept_scaling`` is given.
     tol : stop when primal / dual - 1 is proven to be at most this.
     max_time, max_epochs, max_steps : seconds, passes over the data, and steps of the solver after
-        which to stop anyway. With none of them, 1000 epochs.
+        which to stop anyway. With none of them, the stochastic solvers stop after 1000 epochs;
+        the exact ones go on until ``tol`` is proven, or float64 has no more digits to give.
     sample_weight : (n,); a weight of 2 is the row twice, a weight of 0 no row.
     seed : the same seed gives the same bits; None draws one.
     callbacks : each is called with every ``Record``; one that returns True stops the run.
     checkpoint_every : take a record (a certificate, a callback) every so many epochs, fractions
         allowed, instead of when the solver's own estimate calls for one.
+    n_jobs : threads; -1 is all cores, None as many as are left to this process, for data that
+        repay them. The same seed and the same number of threads give the same bits.
 
     Ctrl-C ends the run with the last certified model; a second Ctrl-C raises.
     """
@@ -98,10 +101,11 @@ def solve(
     config = by_name(solver)
     check_loss(loss, config)
     limits = Limits(max_time, max_epochs, max_steps)
-    config.check_limits(limits)
-    if limits.none:
-        limits = Limits(max_epochs=DEFAULT_MAX_EPOCHS)
-    mode = resolve_intercept(intercept, config)
+    if config is not None:
+        config.check_limits(limits)
+        if limits.none:
+            limits = Limits(max_epochs=config.default_epochs)
+    mode = resolve_intercept(intercept, config, intercept_scaling)
     check_scaling(mode, intercept_scaling)
     labels, single = _labels(y)
     problem = make_problem(
@@ -113,10 +117,11 @@ def solve(
         intercept_scaling=intercept_scaling,
         sample_weight=sample_weight,
         loss=loss,
+        n_jobs=n_jobs,
     )
     outcome = run(
         problem,
-        config,
+        choice_of(config, problem),
         tol=check_tol(tol),
         limits=limits,
         seed=_seed(seed),
@@ -132,7 +137,8 @@ def solve(
         certificate=outcome.certificate,
         history=outcome.history,
         stop_reason=outcome.stop_reason,
-        solver=config,
+        solver=outcome.solver,
+        reason=outcome.reason,
         seconds=outcome.seconds,
         epochs=outcome.epochs,
         duals=duals[:, 0] if single else duals,
@@ -184,17 +190,21 @@ def certify(
     return proof[0].lane(0) if single else proof[0]
 
 
-def resolve_intercept(intercept: str, solver: Solver) -> Intercept:
+def resolve_intercept(
+    intercept: str, solver: Solver | None, intercept_scaling: float = 1.0
+) -> Intercept:
     """The intercept mode to train; raises for one that ``solver`` cannot."""
-    mode = "regularized" if intercept == "auto" else intercept
-    if mode not in get_args(Intercept):
+    if intercept not in ("auto", *get_args(Intercept)):
         raise ValueError(f"intercept must be auto, none, regularized or free, got {intercept!r}")
-    if mode not in solver.intercepts:
+    exact = solver is None or solver.exact
+    if intercept == "auto":
+        return "free" if exact and intercept_scaling == 1.0 else "regularized"
+    if solver is not None and intercept not in solver.intercepts:
         raise ValueError(
             f"solver {solver.name!r} cannot train intercept={intercept!r}; it trains "
             f"{' and '.join(sorted(solver.intercepts))}; exact solvers train all"
         )
-    return cast(Intercept, mode)
+    return cast(Intercept, intercept)
 
 
 def check_scaling(intercept: str, intercept_scaling: float) -> None:

@@ -124,7 +124,7 @@ def test_threads_give_the_same_bits_every_time_and_the_same_optimum(intercept, l
     Y = np.where(X @ rng.standard_normal((8, lanes)) > rng.standard_normal((3000, lanes)), 1, -1)
     results = []
     for threads in (1, 2, 2, 3):
-        problem = make_problem(X, Y, C=0.1, intercept=intercept, threads=threads)
+        problem = make_problem(X, Y, C=0.1, intercept=intercept, n_jobs=threads)
         results.append(run(problem, DualCoordinate(), tol=1e-6, limits=Limits(), seed=5))
     one, two, again, three = results
     assert two.W.tobytes() == again.W.tobytes()

@@ -23,7 +23,7 @@ from pegasos.problem import Problem, check_sample_weight, make_problem
 from pegasos.progress import ProgressLine
 from pegasos.rows import IN_PLACE
 from pegasos.solve import check_loss, check_scaling, check_tol, resolve_intercept
-from pegasos.solvers import Solver, by_name
+from pegasos.solvers import Solver, by_name, choice_of
 
 _READ_TYPES = [*IN_PLACE, np.bool_]  # anything else becomes float64
 _PREDICT_BYTES = 1 << 24  # float64 bytes of X converted at a time
@@ -46,21 +46,25 @@ class LinearSVC(ClassifierMixin, BaseEstimator):
     lam : regularization per example instead of C: ``lam/2 |w|^2 + mean loss``.
     loss : ``"hinge"``, or ``"squared_hinge"`` (exact solvers only).
     penalty : ``"l2"``; there is no other here.
-    solver : ``"dual"`` (exact; many features), ``"interior"`` (exact; many rows, up to a few
-        thousand features, any C), ``"pegasos"``, ``"sgdr"``, ``"sgds"``, ``"sgdm"``, or a
-        configured solver such as ``pegasos.Pegasos(batch_size=100)``.
+    solver : ``"auto"``, which takes one of the exact solvers, or both in turn: ``"dual"`` (many
+        features), ``"interior"`` (many rows, up to a few thousand features, any C); or one of the
+        papers': ``"pegasos"``, ``"sgdr"``, ``"sgds"``, ``"sgdm"``, or a configured solver such as
+        ``pegasos.Pegasos(batch_size=100)``.
     tol : the fit ends when the objective is proven to be within this relative distance of the
         best possible.
     intercept : ``"none"``, ``"regularized"`` (penalised with w, through a constant feature
-        ``intercept_scaling``), ``"free"`` (not penalised; ``solver="interior"``), or ``"auto"``:
-        regularized.
+        ``intercept_scaling``), ``"free"`` (not penalised; exact solvers), or ``"auto"``: free for
+        the exact solvers, regularized for the stochastic ones or if ``intercept_scaling`` is given.
     fit_intercept : False is ``intercept="none"``.
     multi_class : ``"ovr"``.
     class_weight : dict, ``"balanced"`` or None, as in scikit-learn.
-    max_iter : passes over the data after which to stop anyway; None for no limit.
+    max_iter : passes over the data after which to stop anyway. None: 1000 for the stochastic
+        solvers; no limit for the exact ones, which end when ``tol`` is proven.
     max_time : seconds after which to stop anyway.
     warm_start : start the exact solver from the previous fit's duals, if the data have the same
         rows and classes.
+    n_jobs : threads; -1 is all cores, None as many as are left to this process, for data that
+        repay them. The same ``random_state`` and number of threads give the same bits.
     callbacks : called with each ``pegasos.Record``; one that returns True stops the fit.
     verbose : 1 shows a progress line on a terminal.
 
@@ -76,7 +80,9 @@ class LinearSVC(ClassifierMixin, BaseEstimator):
     dual_gap_, objective_ : its gap and primal, per example: the objective above divided by C and
         the sum of the sample weights.
     history_ : the certificates taken on the way.
-    stop_reason_ : converged, max_epochs, max_time, interrupted or callback.
+    stop_reason_ : converged, precision (float64 has no more digits to give), max_epochs, max_time,
+        interrupted or callback.
+    solver_, solver_reason_ : the solver that was (last) at work, and why.
     """
 
     def __init__(
@@ -86,17 +92,18 @@ class LinearSVC(ClassifierMixin, BaseEstimator):
         lam: float | None = None,
         loss: Literal["hinge", "squared_hinge"] = "hinge",
         penalty: Literal["l2"] = "l2",
-        solver: str | Solver = "dual",
+        solver: str | Solver = "auto",
         tol: float = 1e-3,
         intercept: Literal["auto", "none", "regularized", "free"] = "auto",
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
         multi_class: Literal["ovr"] = "ovr",
         class_weight: Any = None,
-        max_iter: float | None = 1000,
+        max_iter: float | None = None,
         max_time: float | None = None,
         random_state: Any = None,
         warm_start: bool = False,
+        n_jobs: int | None = None,
         callbacks: Any = (),
         verbose: int = 0,
     ) -> None:
@@ -116,6 +123,7 @@ class LinearSVC(ClassifierMixin, BaseEstimator):
         self.max_time = max_time
         self.random_state = random_state
         self.warm_start = warm_start
+        self.n_jobs = n_jobs
         self.callbacks = callbacks
         self.verbose = verbose
 
@@ -145,15 +153,17 @@ class LinearSVC(ClassifierMixin, BaseEstimator):
             positive=positive,
             negative=negative,
             loss=self.loss,
+            n_jobs=self.n_jobs,
         )
+        choice = choice_of(solver, problem)
         with ExitStack() as stack:
             callbacks = functions("callbacks", self.callbacks)
             if self.verbose:
                 callbacks += (stack.enter_context(ProgressLine(self.tol, "LinearSVC")),)
             outcome = run(
                 problem,
-                solver,
-                tol=self._working_tol(problem, solver),
+                choice,
+                tol=self._working_tol(problem, choice.solver),
                 limits=limits,
                 seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
                 callbacks=callbacks,
@@ -197,7 +207,7 @@ class LinearSVC(ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
-    def _checked_options(self) -> tuple[Solver, Limits, Any]:
+    def _checked_options(self) -> tuple[Solver | None, Limits, Any]:
         check_loss(self.loss)
         if self.penalty != "l2":
             raise ValueError(
@@ -211,12 +221,15 @@ class LinearSVC(ClassifierMixin, BaseEstimator):
             raise ValueError(str(error).replace("max_epochs", "max_iter")) from None
         solver = by_name(self.solver)
         check_loss(self.loss, solver)
-        solver.check_limits(limits)
-        if self.warm_start and not solver.warm_starts:
-            raise ValueError(f"solver {solver.name!r} would ignore warm_start=True")
+        if solver is not None:
+            solver.check_limits(limits)
+            if limits.none:
+                limits = Limits(max_epochs=solver.default_epochs)
+            if self.warm_start and not solver.warm_starts:
+                raise ValueError(f"solver {solver.name!r} would ignore warm_start=True")
         intercept: Any = "none"
         if self.fit_intercept:
-            intercept = resolve_intercept(self.intercept, solver)
+            intercept = resolve_intercept(self.intercept, solver, self.intercept_scaling)
         elif self.intercept not in ("auto", "none"):
             raise ValueError(
                 f"fit_intercept=False contradicts intercept={self.intercept!r}; drop one of them"
@@ -246,6 +259,8 @@ class LinearSVC(ClassifierMixin, BaseEstimator):
         self.dual_gap_ = outcome.certificate.gap
         self.objective_ = outcome.certificate.primal
         self.history_ = outcome.history
+        self.solver_ = outcome.solver
+        self.solver_reason_ = outcome.reason
         gap = np.max(outcome.certificate.relative_gap)
         proven = np.all(outcome.certificate.proves(self.tol))
         self.stop_reason_ = "converged" if proven else outcome.stop_reason
@@ -269,6 +284,8 @@ class LinearSVC(ClassifierMixin, BaseEstimator):
         )
         if gap <= self.tol:
             return text + " Rounding errors could be as large as tol: scale the features."
+        if outcome.stop_reason == "precision":
+            text += " More is not to be had in float64: scale the features, or lower C."
         if outcome.stop_reason in ("max_epochs", "max_time"):
             text += " Raise max_iter or max_time, scale the features, or lower C."
         return text

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pegasos.problem import Problem
+from pegasos.solvers.auto import Choice, choose, fixed
 from pegasos.solvers.base import Solver, State
 from pegasos.solvers.dual import DualCoordinate
 from pegasos.solvers.interior import InteriorPoint
@@ -12,12 +14,14 @@ __all__ = [
     "SGDM",
     "SGDR",
     "SGDS",
+    "Choice",
     "DualCoordinate",
     "InteriorPoint",
     "Pegasos",
     "Solver",
     "State",
     "by_name",
+    "choice_of",
 ]
 
 SOLVERS: dict[str, type[Solver]] = {
@@ -26,11 +30,21 @@ SOLVERS: dict[str, type[Solver]] = {
 """What ``solver="..."`` may say."""
 
 
-def by_name(solver: str | Solver) -> Solver:
-    """The solver of that name with its default options; a solver is returned as it is."""
+def by_name(solver: str | Solver) -> Solver | None:
+    """The solver of that name with its default options; a solver is returned as it is.
+
+    None stands for ``"auto"``, which needs the problem.
+    """
     if isinstance(solver, Solver):
         return solver
+    if solver == "auto":
+        return None
     if solver not in SOLVERS:
-        names = ", ".join(sorted(SOLVERS))
+        names = ", ".join(["auto", *sorted(SOLVERS)])
         raise ValueError(f"solver must be one of {names}, or a Solver, got {solver!r}")
     return SOLVERS[solver]()
+
+
+def choice_of(solver: Solver | None, problem: Problem) -> Choice:
+    """What is to solve the problem: ``solver``, or what ``auto`` chooses."""
+    return choose(problem) if solver is None else fixed(solver)

@@ -70,6 +70,7 @@ class Solver(ABC):
     exact: ClassVar[bool] = False  # converges linearly, so that tight tolerances are cheap
     warm_starts: ClassVar[bool] = False
     lanes_apart: ClassVar[bool] = False  # trains one lane after the other
+    default_epochs: ClassVar[float | None] = 1000  # limit where the user sets none
 
     def check_limits(self, limits: AnyLimits) -> None:  # noqa: B027 - most accept any
         """Raise ValueError if the run could not end with these limits."""
@@ -101,6 +102,10 @@ class Solver(ABC):
         It only decides when a certificate is worth a pass over the data.
         """
         return None
+
+    def stalled(self, problem: Problem, state: State) -> bool:  # noqa: ARG002
+        """Whether float64 has no more digits to give: further steps would gain nothing."""
+        return False
 
     def refused(self, problem: Problem, state: State) -> None:  # noqa: B027 - most need not know
         """A certificate was taken, and some lane is not within tol."""

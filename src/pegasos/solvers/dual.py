@@ -67,6 +67,7 @@ class DualCoordinate(Solver):
     losses: ClassVar[frozenset[str]] = frozenset({"hinge", "squared_hinge"})
     exact: ClassVar[bool] = True
     warm_starts: ClassVar[bool] = True
+    default_epochs: ClassVar[float | None] = None
 
     def start(self, problem: Problem, seed: int, duals: Floats | None = None) -> State:
         """Start from a = 0, or from ``duals`` clipped to the box."""

@@ -146,7 +146,12 @@ class Face:
             balance = float(change @ y)
             rise = (
                 float(gradient @ change)
-                - (self.s * float(w @ w) + self.pull * balance * balance + float(squares @ change**2)) / 2
+                - (
+                    self.s * float(w @ w)
+                    + self.pull * balance * balance
+                    + float(squares @ change**2)
+                )
+                / 2
             )
             if rise > 0:
                 state["duals"][rows, 0] = after
