@@ -20,13 +20,12 @@ class PyInterior {
   static constexpr std::int64_t arrays = 12;
 
   PyInterior(nb::object problem, const Matrix& variables)
-      : view_(nb::cast<const PyProblem&>(problem).view),
-        owners_{problem, nb::cast(variables)} {
+      : view_(nb::cast<const PyProblem&>(problem).view), owners_{problem, nb::cast(variables)} {
     if (view_.lanes != 1) throw std::invalid_argument("one lane at a time");
     double* first = checked("variables", variables, {arrays, view_.n()});
-    double** fields[] = {&rows_.a,        &rows_.v,        &rows_.r,        &rows_.xi,
-                         &rows_.g,        &rows_.scale,    &rows_.now.ra,   &rows_.now.rv,
-                         &rows_.now.da,   &rows_.other.ra, &rows_.other.rv, &rows_.other.da};
+    double** fields[] = {&rows_.a,      &rows_.v,        &rows_.r,        &rows_.xi,
+                         &rows_.g,      &rows_.scale,    &rows_.now.ra,   &rows_.now.rv,
+                         &rows_.now.da, &rows_.other.ra, &rows_.other.rv, &rows_.other.da};
     for (double** field : fields) {
       *field = first;
       first += view_.n();
@@ -60,8 +59,8 @@ class PyInterior {
     const Span span = checked_span(lo, hi);
     const double* weights = weight_vector("dw", dw);
     nb::gil_scoped_release release;
-    const StepLengths steps = interior_direction(
-        view_, rows_, span, other ? rows_.other : rows_.now, mu, weights, db);
+    const StepLengths steps =
+        interior_direction(view_, rows_, span, other ? rows_.other : rows_.now, mu, weights, db);
     return std::tuple(steps.primal, steps.dual);
   }
 
@@ -102,8 +101,8 @@ class PyInterior {
 
 void bind_interior(nb::module_& m) {
   nb::class_<PyInterior>(m, "Interior", "The interior point method's passes over the rows.")
-      .def(nb::init<nb::object, const Matrix&>(),
-           nb::arg("problem"), nb::arg("variables").noconvert())
+      .def(nb::init<nb::object, const Matrix&>(), nb::arg("problem"),
+           nb::arg("variables").noconvert())
       .def_ro_static("ARRAYS", &PyInterior::arrays)
       .def("point", &PyInterior::point, nb::arg("lo"), nb::arg("hi"), nb::arg("step"),
            nb::arg("w").noconvert(), nb::arg("b"), nb::arg("vectors").noconvert(),

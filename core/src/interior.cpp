@@ -52,7 +52,8 @@ void step_along(const InteriorRows& rows, int64_t i, double step, bool squared) 
 // A pass: products with w (if given), visit(block, k, row, sum) for every row, then the
 // factors it left times the rows, added to `vectors` vectors of d + 1 in out.
 template <class Sum, class Visit>
-Sum pass(const ProblemView& problem, Span span, const double* w, int64_t vectors, double* out, const Visit& visit) {
+Sum pass(const ProblemView& problem, Span span, const double* w, int64_t vectors, double* out,
+         const Visit& visit) {
   const BlockProducts multiply(problem.rows);
   const int64_t size = vectors * problem.rows.weight_rows();
   const auto all = [](int64_t) { return true; };
@@ -162,8 +163,7 @@ double interior_correct(const ProblemView& problem, const InteriorRows& rows, Sp
     const double dr = (ra - row.r * da) / row.a;
     const double dxi = (rv + row.xi * da) / row.v;
     const double more_a = pulled((row.a + q * da) * (row.r + p * dr), low, high);
-    const double more_v =
-        squared ? 0.0 : pulled((row.v - q * da) * (row.xi + p * dxi), low, high);
+    const double more_v = squared ? 0.0 : pulled((row.v - q * da) * (row.xi + p * dxi), low, high);
     rows.other.ra[i] = ra + more_a;
     rows.other.rv[i] = rv + more_v;
     const double t = block.y[k] * row.scale * (more_a / row.a - more_v / row.v);

@@ -9,7 +9,6 @@ using std::int64_t;
 
 constexpr int64_t kMatrixBytes = 32 << 20;  // that the threads' own matrices may always take
 
-
 }  // namespace
 
 void interior_gram(const ProblemView& problem, const InteriorRows& rows, Span span, double constant,

@@ -15,26 +15,29 @@ MODES = ["none", "regularized", "free"]
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("C", [1e-3, 1.0, 1e3])
 @pytest.mark.parametrize("storage", ["dense", "csr"])
-def test_it_finds_the_reference_optimum(mode, C, storage):
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_it_finds_the_reference_optimum(mode, C, storage, loss):
     data = toy(60, 5, seed=1)
+    squared = loss == "squared_hinge"
     y = data.Y[:, 0]
     result = pegasos.solve(
         data.X if storage == "dense" else data.csr(), y, C=C, solver="interior", intercept=mode,
-        tol=1e-8, sample_weight=data.weight, seed=0,
+        tol=1e-8, sample_weight=data.weight, seed=0, loss=loss,
     )  # fmt: skip
     assert result.stop_reason == "converged"
     assert result.epochs <= 40
     X = np.hstack([data.X, np.ones((60, 1))]) if mode == "regularized" else data.X
-    a, b = reference.optimum(X, y, data.weight, 1 / C, free=mode == "free")
+    a, b = reference.optimum(X, y, data.weight, 1 / C, free=mode == "free", squared=squared)
     w = (a * y) @ X * C
     best = reference.primal(
-        X, y, data.weight, 1 / C, data.weight.sum(), w, b if mode == "free" else 0.0
-    )
+        X, y, data.weight, 1 / C, data.weight.sum(), w, b if mode == "free" else 0.0,
+        squared=squared,
+    )  # fmt: skip
     assert result.certificate.primal == pytest.approx(best, rel=1e-6)
     assert result.certificate.dual == pytest.approx(best, rel=1e-6)
     again = pegasos.certify(
         data.X, y, result.w, result.b, result.duals, C=C, intercept=mode,
-        sample_weight=data.weight,
+        sample_weight=data.weight, loss=loss,
     )  # fmt: skip
     assert again.primal == pytest.approx(result.certificate.primal, rel=1e-12)
 
@@ -82,7 +85,7 @@ def test_lanes_are_trained_one_after_the_other_and_all_certified():
 
 @pytest.mark.parametrize("storage", ["dense", "csr"])
 def test_pauses_do_not_change_a_bit(storage, monkeypatch):
-    monkeypatch.setattr("pegasos.solvers.interior_phases._BLOCK_VALUES", 64 * 5)
+    monkeypatch.setattr("pegasos.solvers.interior_phases._BLOCK_VALUES", 64)
     data = toy(300, 5, seed=4)
     X = data.X if storage == "dense" else data.csr()
     problem = make_problem(X, data.Y, C=1.0, intercept="free")

@@ -1,4 +1,5 @@
-// Products with many dense rows at a time: sums stay in registers while a block of rows is in cache.
+// Products with many dense rows at a time: sums stay in registers while a block of rows is in
+// cache.
 #pragma once
 
 #include <cstdint>

@@ -26,10 +26,10 @@ _ENLARGE = 0.3  # Gondzio: how much longer a step the corrector aims at
 _WORTH = 0.02  # and how much longer it must get
 _LIGHT = 1e-3  # share of the matrix that rows may add together and be left out
 
+_CORRECTORS = 4  # at most; each must be worth the one before it
+
 # What an iteration does, in order; each visits every block of rows.
-PHASES = (
-    "gram", "affine", "centred", "correct", "corrected", "correct", "corrected", "point",
-)  # fmt: skip
+PHASES = ("gram", "affine", "centred") + ("correct", "corrected") * _CORRECTORS + ("point",)
 POINT = PHASES.index("point")
 
 # Entries of state["flags"].

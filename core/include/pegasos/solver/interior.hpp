@@ -26,12 +26,12 @@ struct InteriorDirection {
 
 // One value per row; those of rows that are not in the lane are never looked at.
 struct InteriorRows {
-  double* a;   // dual of the margin, > 0
-  double* v;   // c - a > 0, kept apart: near c the difference would lose its digits
-  double* r;   // slack of the margin, > 0
-  double* xi;  // loss variable, > 0
-  double* g;   // margin - 1
-  double* scale;  // D
+  double* a;                // dual of the margin, > 0
+  double* v;                // c - a > 0, kept apart: near c the difference would lose its digits
+  double* r;                // slack of the margin, > 0
+  double* xi;               // loss variable, > 0
+  double* g;                // margin - 1
+  double* scale;            // D
   InteriorDirection now;    // the direction in hand
   InteriorDirection other;  // the one tried instead of it
 };
