@@ -9,12 +9,13 @@ with duals a of the first constraint and v = c - a of the second. A Newton step 
     da = D (h - y (dw.x + db)),   D = 1 / (r/a + xi/v),   h = ra/a - rv/v - (what r misses)
     (s I + X'DX) dw + X'D db = X'D h y + (X'(a y) - s w)       and its border for b
 
-so that each iteration needs one (d + 1) x (d + 1) Cholesky factor, and four to eight passes over
-the rows. The number of iterations hardly depends on C. The duals stay inside the box, so D is valid
-at every iteration. Start: w = 0, b = 0, a = c/2, r = xi = 1. The squared hinge, sum c xi^2, has xi = a / 2c and no v.
+so that each iteration needs one (d + 1) x (d + 1) Cholesky factor, and four to twelve passes over
+the rows. The number of iterations hardly depends on C. Start: w = 0, b = 0, a = c/2, r = xi = 1.
+The duals stay inside the box, so D is valid at every iteration. The squared hinge, sum c xi^2, has
+xi = a / 2c and no v.
 
-An iteration is one epoch and one step. It is cut into phases, each of which visits
-the rows block by block, and can pause after any block.
+An iteration is one epoch and one step. It is cut into phases (``interior_phases``), each of which
+visits the rows block by block, and can pause after any block.
 
 State: ``rows`` (a, v, r, xi, margins, D and two directions, one row of the array each), ``w``,
 ``b``, the sums and matrices of the iteration in hand, and ``place`` (phase, block).

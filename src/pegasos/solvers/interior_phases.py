@@ -15,15 +15,15 @@ from pegasos.certificate import Floats
 from pegasos.problem import Problem
 from pegasos.solvers.base import State
 
-_BLOCK_VALUES = 1 << 21  # values of X in a block
+_BLOCK_VALUES = 1 << 23  # values of X in a block
 _BLOCK_PRODUCTS = 1 << 29  # products of two values in a block's Gram matrix
 _STEP_BACK = 0.995  # share of the way to the boundary
 # The centre aimed at is mu (mu after the affine step / mu)^ambition. Mehrotra's power is 3; with
 # correctors that restore centrality, aiming further saves a quarter (benchmarks/interior.py).
 _AMBITION = 6
 _LAST_DIGITS = 1e-13
-_ENLARGE = 0.3  # Gondzio: how much longer a step the corrector aims at
-_WORTH = 0.02  # and how much longer it must get
+_ENLARGE = 0.5  # Gondzio: how much longer a step the corrector aims at
+_WORTH = 1.01  # how much longer the steps must get, one times the other
 _LIGHT = 1e-3  # share of the matrix that rows may add together and be left out
 
 _CORRECTORS = 4  # at most; each must be worth the one before it
@@ -60,39 +60,39 @@ class Iteration:
     def visit_block(self) -> int:
         """Do one block of the phase in hand; the rows visited."""
         phase, block = (int(v) for v in self.state["place"])
-        if block == 0 and not self.begin(PHASES[phase]):
-            self.end_phase()
+        if block == 0 and not self._begin(PHASES[phase]):
+            self._end_phase()
             return 1
         lo, hi = self.blocks[block]
-        self.visit(PHASES[phase], lo, hi)
+        self._visit(PHASES[phase], lo, hi)
         self.state["place"][1] += 1
         if block + 1 == len(self.blocks):
-            self.end(PHASES[phase])
-            self.end_phase()
+            self._end(PHASES[phase])
+            self._end_phase()
         return hi - lo
 
-    def end_phase(self) -> None:
+    def _end_phase(self) -> None:
         place = self.state["place"]
         place[:] = (place[0] + 1) % len(PHASES), 0
 
-    def begin(self, phase: str) -> bool:
+    def _begin(self, phase: str) -> bool:
         """Before the first block; False leaves the phase out."""
-        return bool(getattr(self, f"begin_{phase}")())
+        return bool(getattr(self, f"_begin_{phase}")())
 
-    def visit(self, phase: str, lo: int, hi: int) -> None:
+    def _visit(self, phase: str, lo: int, hi: int) -> None:
         """One block."""
-        getattr(self, f"visit_{phase}")(lo, hi)
+        getattr(self, f"_visit_{phase}")(lo, hi)
 
-    def end(self, phase: str) -> None:
+    def _end(self, phase: str) -> None:
         """After the last block."""
-        getattr(self, f"end_{phase}")()
+        getattr(self, f"_end_{phase}")()
 
     # The Gram matrix and its factor, and with them the affine direction.
-    def begin_gram(self) -> bool:
+    def _begin_gram(self) -> bool:
         self.state["gram"][...] = 0.0
         return True
 
-    def visit_gram(self, lo: int, hi: int) -> None:
+    def _visit_gram(self, lo: int, hi: int) -> None:
         # The matrix only steers, the residuals are exact: rows that together add less than a
         # thousandth of s (and to b, of what all add) are left out, which late is most of them.
         rows = self.products
@@ -101,18 +101,18 @@ class Iteration:
         constant = 1.0 if self.free else self.problem.bias
         self.core.gram(lo, hi, constant, light, thin, self.state["gram"])
 
-    def end_gram(self) -> None:
+    def _end_gram(self) -> None:
         state = self.state
-        self.factor()
+        self._factor()
         state["rhs"][:] = state["vectors"][0] + state["vectors"][1] - self.s * state["w"]
         if self.free:
             state["rhs"][-1] = state["sums"][AFFINE] + state["sums"][BALANCE]
-        self.solve()
+        self._solve()
         state["lengths"][:] = 1.0
         state["second"][:] = 0.0
         state["parts"][:] = 0.0
 
-    def factor(self) -> None:
+    def _factor(self) -> None:
         """Cholesky; a matrix that is not positive definite is lifted a little."""
         factor, lift = self.state["factor"], 0.0
         while lift < 1:
@@ -127,7 +127,7 @@ class Iteration:
             lift = max(1e-14, 100 * lift)
         self.state["flags"][STALLED] = 1
 
-    def solve(self) -> None:
+    def _solve(self) -> None:
         """The direction (dw, db) of the right-hand side."""
         state = self.state
         solution, _ = dpotrs(state["factor"], state["rhs"], lower=1)
@@ -139,22 +139,22 @@ class Iteration:
             state["direction"][-2:] = 0.0, solution[-1]
 
     # The affine step: how far it gets decides how close to aim at the centre.
-    def begin_affine(self) -> bool:
+    def _begin_affine(self) -> bool:
         return not self.state["flags"][STALLED]
 
-    def visit_affine(self, lo: int, hi: int) -> None:
+    def _visit_affine(self, lo: int, hi: int) -> None:
         state = self.state
         *steps, primal, dual, both, second = self.core.affine(
-            lo, hi, *self.along(), state["second"]
+            lo, hi, *self._along(), state["second"]
         )
         np.minimum(state["lengths"], steps, out=state["lengths"])
         state["parts"][:] += primal, dual, both, second
 
-    def along(self) -> tuple[Floats, float]:
+    def _along(self) -> tuple[Floats, float]:
         direction = self.state["direction"]
         return direction[:-1], float(direction[-1])
 
-    def end_affine(self) -> None:
+    def _end_affine(self) -> None:
         state = self.state
         p, q = state["lengths"].tolist()
         primal, dual, both, second = state["parts"].tolist()
@@ -166,22 +166,22 @@ class Iteration:
         if self.free:
             state["rhs"][-1] += second - state["second"][-1]
             state["rhs"][-1] += mu * (float(state["sums"][CENTRE]) - state["vectors"][2, -1])
-        self.solve()
+        self._solve()
         state["lengths"][:] = 1.0
         state["flags"][CORRECTING] = 1
 
-    def begin_centred(self) -> bool:
+    def _begin_centred(self) -> bool:
         return not self.state["flags"][STALLED]
 
-    def visit_centred(self, lo: int, hi: int) -> None:
-        steps = self.core.direction(lo, hi, False, float(self.state["mu"][0]), *self.along())
+    def _visit_centred(self, lo: int, hi: int) -> None:
+        steps = self.core.direction(lo, hi, False, float(self.state["mu"][0]), *self._along())
         np.minimum(self.state["lengths"], steps, out=self.state["lengths"])
 
-    def end_centred(self) -> None:
+    def _end_centred(self) -> None:
         self.state["taken"][:] = self.state["direction"]
 
     # Gondzio's correctors: a direction with the same factor that may be followed further.
-    def begin_correct(self) -> bool:
+    def _begin_correct(self) -> bool:
         state = self.state
         if state["flags"][STALLED] or state["lengths"].min() > 0.95:
             state["flags"][CORRECTING] = 0
@@ -191,32 +191,32 @@ class Iteration:
         state["parts"][0] = 0.0
         return True
 
-    def visit_correct(self, lo: int, hi: int) -> None:
+    def _visit_correct(self, lo: int, hi: int) -> None:
         state = self.state
-        enlarged = np.minimum(1.0, state["lengths"] + _ENLARGE).tolist()
+        primal, dual = np.minimum(1.0, state["lengths"] + _ENLARGE).tolist()
         state["parts"][0] += self.core.correct(
-            lo, hi, float(state["mu"][0]), *enlarged, state["second"]
+            lo, hi, float(state["mu"][0]), primal, dual, state["second"]
         )
 
-    def end_correct(self) -> None:
+    def _end_correct(self) -> None:
         state = self.state
         if self.free:
             state["second"][-1] = state["parts"][0]
         state["rhs"][:] += state["second"]
-        self.solve()
+        self._solve()
         state["tried"][:] = 1.0
 
-    def begin_corrected(self) -> bool:
+    def _begin_corrected(self) -> bool:
         return bool(self.state["flags"][CORRECTING])
 
-    def visit_corrected(self, lo: int, hi: int) -> None:
-        steps = self.core.direction(lo, hi, True, 0.0, *self.along())
+    def _visit_corrected(self, lo: int, hi: int) -> None:
+        steps = self.core.direction(lo, hi, True, 0.0, *self._along())
         np.minimum(self.state["tried"], steps, out=self.state["tried"])
 
-    def end_corrected(self) -> None:
+    def _end_corrected(self) -> None:
         """Take the corrected direction if it goes further, else the one before it."""
         state = self.state
-        if state["tried"].sum() < state["lengths"].sum() + _WORTH:
+        if state["tried"].prod() < _WORTH * state["lengths"].prod():
             state["flags"][CORRECTING] = 0
             return
         state["lengths"][:] = state["tried"]
@@ -225,13 +225,13 @@ class Iteration:
         self.core.swap()
 
     # The step, and the point it leads to.
-    def begin_point(self) -> bool:
+    def _begin_point(self) -> bool:
         state = self.state
         if state["flags"][STALLED]:
-            self.count()
+            self._count()
             return False
-        # One length for both: s w = sum a y x ties primal and dual together, and steps of two lengths
-        # would undo what they mend of it.
+        # One length for both: s w = sum a y x ties primal and dual together, and steps of two
+        # lengths would undo what they mend of it.
         step = _STEP_BACK * float(state["lengths"].min()) if state["flags"][STARTED] else 0.0
         state["step"][0] = step
         state["w"][:] += step * state["taken"][:-1]
@@ -242,26 +242,26 @@ class Iteration:
         state["sums"][:] = 0.0
         return True
 
-    def visit_point(self, lo: int, hi: int) -> None:
+    def _visit_point(self, lo: int, hi: int) -> None:
         state = self.state
         state["sums"][:] += self.core.point(
             lo, hi, float(state["step"][0]), state["w"], float(state["b"][0]), state["vectors"]
         )
 
-    def end_point(self) -> None:
+    def _end_point(self) -> None:
         """Complementarity is the gap: below the last digits of P there is nothing more to gain."""
         state = self.state
-        if not state["sums"][COMPLEMENTARITY] > _LAST_DIGITS * self.primal():
+        if not state["sums"][COMPLEMENTARITY] > _LAST_DIGITS * self._primal():
             state["flags"][STALLED] = 1
         if state["flags"][STARTED]:
-            self.count()
+            self._count()
         state["flags"][STARTED] = 1
 
-    def count(self) -> None:
+    def _count(self) -> None:
         """An iteration is done."""
         self.state["cursor"][:] += (self.problem.n, 1)
 
-    def primal(self) -> float:
+    def _primal(self) -> float:
         """The objective times N."""
         w = self.state["w"]
         return self.s / 2 * float(w @ w) + float(self.state["sums"][LOSS])
