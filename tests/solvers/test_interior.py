@@ -172,3 +172,42 @@ def test_linear_svc_trains_a_free_intercept_with_it():
     centred = pegasos.LinearSVC(C=1.0, solver="interior", intercept="free").fit(data.X, y)
     # A free intercept does not care where the origin is.
     np.testing.assert_allclose(model.coef_, centred.coef_, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("storage", ["dense", "csr"])
+def test_threads_change_nothing_but_rounding_and_repeat_their_bits(storage):
+    data = toy(5000, 6, seed=12)  # enough rows for each thread to get some
+    X = data.X if storage == "dense" else data.csr()
+    solver = InteriorPoint()
+    states = []
+    for threads in (1, 2, 2):
+        problem = make_problem(X, data.Y, C=1.0, intercept="free", threads=threads)
+        state = solver.start(problem, 0)
+        assert solver.advance(problem, state, work=1 << 40, stop_seen=1 << 60, stop_steps=6)
+        states.append(state)
+    one, two, again = states
+    np.testing.assert_allclose(one["w"], two["w"], rtol=1e-6, atol=1e-9)
+    for name, array in two.arrays.items():
+        assert array.tobytes() == again.arrays[name].tobytes(), name
+
+
+def test_it_says_when_the_last_digits_are_reached():
+    data = toy(100, 5, seed=13)
+    problem = make_problem(data.X, data.Y, C=1.0, intercept="none")
+    solver = InteriorPoint()
+    state = solver.start(problem, 0)
+    solver.advance(problem, state, work=1 << 40, stop_seen=1 << 60, stop_steps=3)
+    assert not solver.stalled(problem, state)
+    solver.advance(problem, state, work=1 << 40, stop_seen=1 << 60, stop_steps=60)
+    assert solver.stalled(problem, state)
+    assert solver.estimate(problem, state) == np.inf
+    result = pegasos.solve(data.X, data.Y[:, 0], C=1.0, solver="interior", intercept="none")
+    np.testing.assert_allclose(state["w"][:-1], result.w, rtol=1e-2, atol=1e-3)
+
+
+def test_the_state_is_small():
+    data = toy(2000, 30, seed=14)
+    problem = make_problem(data.X, data.Y, C=1.0, intercept="free")
+    size = sum(array.nbytes for array in InteriorPoint().start(problem, 0).arrays.values())
+    # One more matrix is for a second thread: 24 bytes x features^2 in all.
+    assert size <= 120 * 2000 + 16 * 31**2 + 10_000
