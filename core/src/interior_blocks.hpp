@@ -107,7 +107,11 @@ inline void merge(AffineSums& to, const AffineSums& from) {
 template <class Sum, class Body>
 Sum in_shares(const ProblemView& problem, Span span, std::int64_t most, std::int64_t size,
               double* out, const Body& body) {
-  constexpr std::int64_t worth = 2048;  // rows that repay a thread
+  // Rows that repay a thread.
+  const bool dense = problem.rows.view().storage == Storage::dense;
+  const std::int64_t worth =
+      dense ? std::clamp<std::int64_t>((1 << 15) / problem.rows.weight_rows(), kBlockRows, 2048)
+            : 2048;
   const std::int64_t rows = span.hi - span.lo;
   const std::int64_t parts =
       std::max<std::int64_t>(1, std::min({problem.threads, most, rows / worth}));
