@@ -1,6 +1,6 @@
 #include "pegasos/solver/interior.hpp"
 
-#include "interior_blocks.hpp"
+#include "pegasos/solver/interior_blocks.hpp"
 
 namespace pegasos {
 namespace {
