@@ -1,8 +1,7 @@
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
 #include <tuple>
+#include <utility>
 
 #include "pegasos/solver/interior.hpp"
 #include "problem.hpp"
@@ -15,83 +14,82 @@ using namespace pegasos;
 using Vector = Out<double, nb::ndim<1>>;
 using Matrix = Out<double, nb::ndim<2>>;
 
-// The row variables of one lane, as the rows of an (11, n) array.
+// The row variables of one lane, as the rows of a (12, n) array.
 class PyInterior {
  public:
+  static constexpr std::int64_t arrays = 12;
+
   PyInterior(nb::object problem, const Matrix& variables)
       : view_(nb::cast<const PyProblem&>(problem).view), owners_{problem, nb::cast(variables)} {
     if (view_.lanes != 1) throw std::invalid_argument("one lane at a time");
-    double* first = checked("variables", variables, {11, view_.n()});
-    double** fields[] = {&rows_.a,  &rows_.v,  &rows_.r,  &rows_.xi, &rows_.rp, &rows_.scale,
-                         &rows_.ra, &rows_.rv, &rows_.da, &rows_.dr, &rows_.dxi};
+    double* first = checked("variables", variables, {arrays, view_.n()});
+    double** fields[] = {&rows_.a,      &rows_.v,        &rows_.r,        &rows_.xi,
+                         &rows_.g,      &rows_.scale,    &rows_.now.ra,   &rows_.now.rv,
+                         &rows_.now.da, &rows_.other.ra, &rows_.other.rv, &rows_.other.da};
     for (double** field : fields) {
       *field = first;
       first += view_.n();
     }
   }
 
-  std::tuple<double, double, double, double> residuals(std::int64_t lo, std::int64_t hi,
-                                                       const Vector& w, double b,
-                                                       const Vector& u) const {
-    check(lo, hi);
+  auto point(std::int64_t lo, std::int64_t hi, double step, const Vector& w, double b,
+             const Matrix& vectors) const {
+    const Span span = checked_span(lo, hi);
     const double* weights = weight_vector("w", w);
-    double* out = weight_vector("u", u);
+    double* out = checked("vectors", vectors, {3, view_.rows.weight_rows()});
     nb::gil_scoped_release release;
-    const InteriorSums sums = interior_residuals(view_, lo, hi, weights, b, rows_, out);
-    return {sums.complementarity, sums.loss, sums.dual, sums.balance};
+    const PointSums sums = interior_point(view_, rows_, span, step, weights, b, out);
+    return std::tuple(sums.complementarity, sums.loss, sums.dual, sums.balance, sums.scale,
+                      sums.affine, sums.centre);
   }
 
-  double targets(std::int64_t lo, std::int64_t hi, const std::string& target, double mu,
-                 double primal_step, double dual_step, const Vector& rhs) const {
-    check(lo, hi);
-    const Aim aim{target_of(target), mu, primal_step, dual_step};
-    double* out = weight_vector("rhs", rhs);
+  auto affine(std::int64_t lo, std::int64_t hi, const Vector& dw, double db,
+              const Vector& second) const {
+    const Span span = checked_span(lo, hi);
+    const double* weights = weight_vector("dw", dw);
+    double* out = weight_vector("second", second);
     nb::gil_scoped_release release;
-    return interior_targets(view_, lo, hi, aim, rows_, out);
+    const AffineSums sums = interior_affine(view_, rows_, span, weights, db, out);
+    return std::tuple(sums.steps.primal, sums.steps.dual, sums.primal, sums.dual, sums.both,
+                      sums.second);
   }
 
-  std::tuple<double, double> direction(std::int64_t lo, std::int64_t hi, const Vector& dw,
-                                       double db) const {
-    check(lo, hi);
+  auto direction(std::int64_t lo, std::int64_t hi, bool other, double mu, const Vector& dw,
+                 double db) const {
+    const Span span = checked_span(lo, hi);
     const double* weights = weight_vector("dw", dw);
     nb::gil_scoped_release release;
-    const StepLengths step = interior_direction(view_, lo, hi, weights, db, rows_);
-    return {step.primal, step.dual};
+    const StepLengths steps =
+        interior_direction(view_, rows_, span, other ? rows_.other : rows_.now, mu, weights, db);
+    return std::tuple(steps.primal, steps.dual);
   }
 
-  double complementarity(std::int64_t lo, std::int64_t hi, double primal, double dual) const {
-    check(lo, hi);
+  double correct(std::int64_t lo, std::int64_t hi, double mu, double primal, double dual,
+                 const Vector& rhs) const {
+    const Span span = checked_span(lo, hi);
+    double* out = weight_vector("rhs", rhs);
     nb::gil_scoped_release release;
-    return interior_complementarity(view_, lo, hi, {primal, dual}, rows_);
+    return interior_correct(view_, rows_, span, mu, {primal, dual}, out);
   }
 
-  void step(std::int64_t lo, std::int64_t hi, double primal, double dual) const {
-    check(lo, hi);
+  void gram(std::int64_t lo, std::int64_t hi, double constant, double light, double thin,
+            const Matrix& matrix) const {
+    const Span span = checked_span(lo, hi);
+    const std::int64_t size = view_.rows.weight_rows();
+    double* out = checked("matrix", matrix, {size, size});
     nb::gil_scoped_release release;
-    interior_step(view_, lo, hi, {primal, dual}, rows_);
+    interior_gram(view_, rows_, span, constant, {light, thin}, out);
   }
 
-  void gram(std::int64_t lo, std::int64_t hi, const Matrix& out, const Vector& border) const {
-    check(lo, hi);
-    const std::int64_t d = view_.rows.d();
-    double* matrix = checked("gram", out, {d, d});
-    double* vector = weight_vector("border", border);
-    nb::gil_scoped_release release;
-    interior_gram(view_, lo, hi, rows_.scale, matrix, vector);
-  }
+  void swap() { std::swap(rows_.now, rows_.other); }
 
  private:
-  void check(std::int64_t lo, std::int64_t hi) const {
+  Span checked_span(std::int64_t lo, std::int64_t hi) const {
     if (lo < 0 || hi < lo || hi > view_.n()) throw std::invalid_argument("rows out of range");
+    return {lo, hi};
   }
   double* weight_vector(const char* name, const Vector& array) const {
     return checked(name, array, {view_.rows.weight_rows()});
-  }
-  static Target target_of(const std::string& name) {
-    if (name == "affine") return Target::affine;
-    if (name == "centred") return Target::centred;
-    if (name == "corrected") return Target::corrected;
-    throw std::invalid_argument("unknown target " + name);
   }
 
   ProblemView view_;
@@ -105,20 +103,23 @@ void bind_interior(nb::module_& m) {
   nb::class_<PyInterior>(m, "Interior", "The interior point method's passes over the rows.")
       .def(nb::init<nb::object, const Matrix&>(), nb::arg("problem"),
            nb::arg("variables").noconvert())
-      .def("residuals", &PyInterior::residuals, nb::arg("lo"), nb::arg("hi"),
-           nb::arg("w").noconvert(), nb::arg("b"), nb::arg("u").noconvert(),
-           "Fill residuals; (sum a r + v xi, loss, sum a, sum a y).")
-      .def("targets", &PyInterior::targets, nb::arg("lo"), nb::arg("hi"), nb::arg("target"),
-           nb::arg("mu"), nb::arg("primal_step"), nb::arg("dual_step"), nb::arg("rhs").noconvert(),
-           "Set the targets, add to rhs; the sum of t.")
-      .def("direction", &PyInterior::direction, nb::arg("lo"), nb::arg("hi"),
-           nb::arg("dw").noconvert(), nb::arg("db"), "The direction; (primal, dual) steps.")
-      .def("complementarity", &PyInterior::complementarity, nb::arg("lo"), nb::arg("hi"),
-           nb::arg("primal_step"), nb::arg("dual_step"), "Sum a r + v xi after a step.")
-      .def("step", &PyInterior::step, nb::arg("lo"), nb::arg("hi"), nb::arg("primal_step"),
-           nb::arg("dual_step"), "Take the step.")
-      .def("gram", &PyInterior::gram, nb::arg("lo"), nb::arg("hi"), nb::arg("gram").noconvert(),
-           nb::arg("border").noconvert(), "Add to the Gram matrix's upper triangle.");
+      .def_ro_static("ARRAYS", &PyInterior::arrays)
+      .def("point", &PyInterior::point, nb::arg("lo"), nb::arg("hi"), nb::arg("step"),
+           nb::arg("w").noconvert(), nb::arg("b"), nb::arg("vectors").noconvert(),
+           "Step; (sum a r + v xi, loss, dual, sum a y, sum D, affine, centre).")
+      .def("affine", &PyInterior::affine, nb::arg("lo"), nb::arg("hi"), nb::arg("dw").noconvert(),
+           nb::arg("db"), nb::arg("second").noconvert(),
+           "Targets; (primal step, dual step, three parts of complementarity, second).")
+      .def("direction", &PyInterior::direction, nb::arg("lo"), nb::arg("hi"), nb::arg("other"),
+           nb::arg("mu"), nb::arg("dw").noconvert(), nb::arg("db"),
+           "Add mu to the targets and find the direction; (primal, dual) steps.")
+      .def("correct", &PyInterior::correct, nb::arg("lo"), nb::arg("hi"), nb::arg("mu"),
+           nb::arg("primal_step"), nb::arg("dual_step"), nb::arg("rhs").noconvert(),
+           "Set the other targets, add to rhs; the sum of t.")
+      .def("gram", &PyInterior::gram, nb::arg("lo"), nb::arg("hi"), nb::arg("constant"),
+           nb::arg("light"), nb::arg("thin"), nb::arg("matrix").noconvert(),
+           "Add to the Gram matrix's upper triangle.")
+      .def("swap", &PyInterior::swap, "The other direction becomes the one in hand.");
 }
 
 }  // namespace binding

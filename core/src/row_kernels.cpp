@@ -137,7 +137,7 @@ void outer(const RowsView& x, int64_t i, double factor, double* gram) {
   const Row row(x, i);
   for (int64_t p = 0; p < row.size; ++p) {
     const double value = factor * static_cast<double>(row.values[p]);
-    double* line = gram + row.column(p) * x.d;
+    double* line = gram + row.column(p) * (x.d + 1);
     for (int64_t q = p; q < row.size; ++q) {
       line[row.column(q)] += value * static_cast<double>(row.values[q]);
     }

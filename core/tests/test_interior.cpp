@@ -11,6 +11,8 @@ using namespace toy;
 
 namespace {
 
+enum Array { kA, kV, kR, kXi, kG, kScale, kRa, kRv, kDa, kOtherRa, kOtherRv, kOtherDa, kArrays };
+
 // A point strictly inside, with a direction already in hand.
 struct Point {
   explicit Point(const ToyProblem& toy) : n(static_cast<std::size_t>(toy.view.n())) {
@@ -18,19 +20,31 @@ struct Point {
     for (auto& array : arrays) array.resize(n);
     for (std::size_t i = 0; i < n; ++i) {
       const double cost = toy.cost(static_cast<int64_t>(i), 0);
-      arrays[0][i] = cost * random.real(0.1, 0.9);
-      arrays[1][i] = cost - arrays[0][i];
-      for (int p : {2, 3}) arrays[p][i] = random.real(0.2, 2.0);
-      for (int p : {8, 9, 10}) arrays[p][i] = random.real(-0.1, 0.1);
+      arrays[kA][i] = cost * random.real(0.1, 0.9);
+      arrays[kV][i] = cost - arrays[kA][i];
+      for (int p : {kR, kXi}) arrays[p][i] = random.real(0.2, 2.0);
+      for (int p : {kRa, kRv, kDa}) arrays[p][i] = random.real(-0.1, 0.1);
+      if (toy.view.loss == Loss::squared_hinge) {
+        arrays[kV][i] = arrays[kA][i];
+        arrays[kXi][i] = arrays[kA][i] / (2.0 * cost);
+        arrays[kRv][i] = 0.0;
+      }
     }
   }
   InteriorRows rows() {
-    return {arrays[0].data(), arrays[1].data(), arrays[2].data(), arrays[3].data(),
-            arrays[4].data(), arrays[5].data(), arrays[6].data(), arrays[7].data(),
-            arrays[8].data(), arrays[9].data(), arrays[10].data()};
+    double* p[kArrays];
+    for (int k = 0; k < kArrays; ++k) p[k] = arrays[k].data();
+    return {p[kA],
+            p[kV],
+            p[kR],
+            p[kXi],
+            p[kG],
+            p[kScale],
+            {p[kRa], p[kRv], p[kDa]},
+            {p[kOtherRa], p[kOtherRv], p[kOtherDa]}};
   }
   std::size_t n;
-  std::vector<double> arrays[11];
+  std::vector<double> arrays[kArrays];
 };
 
 std::vector<double> random_vector(int64_t size) {
@@ -40,95 +54,191 @@ std::vector<double> random_vector(int64_t size) {
   return out;
 }
 
+constexpr Loss kLosses[] = {Loss::hinge, Loss::squared_hinge};
+
 }  // namespace
 
-TEST(outer_adds_the_upper_triangle_in_every_storage) {
+TEST(the_gram_matrix_is_that_of_rows_and_constant_in_every_storage) {
   for (Value value : {Value::f32, Value::f64, Value::i8, Value::u8}) {
     for (const Layout& layout : layouts_of(value)) {
-      CONTEXT(to_string(layout));
-      const ToyProblem toy({.layout = layout});
-      const int64_t d = toy.view.rows.d();
-      std::vector<double> gram(static_cast<std::size_t>(d * d));
-      for (int64_t i = 0; i < toy.view.n(); ++i) toy.view.rows.outer(i, 0.5, gram.data());
-      for (int64_t p = 0; p < d; ++p) {
-        for (int64_t q = 0; q < d; ++q) {
-          double sum = 0.0;
-          for (int64_t i = 0; i < toy.view.n() && p <= q; ++i) {
-            sum += 0.5 * toy.data.x(i, p) * toy.data.x(i, q);
+      for (int64_t d : {3, 8, 31}) {
+        CONTEXT(to_string(layout) << " d " << d);
+        const ToyProblem toy({.n = 300, .d = d, .layout = layout, .absent = true});
+        Point point(toy);
+        const InteriorRows rows = point.rows();
+        for (std::size_t i = 0; i < point.n; ++i)
+          rows.scale[i] = 0.1 + 0.01 * static_cast<double>(i);
+        rows.scale[3] = 1e-9;  // left out
+        std::vector<double> gram(static_cast<std::size_t>((d + 1) * (d + 1)));
+        interior_gram(toy.view, rows, {0, toy.view.n()}, 0.5, {1e-3, 1e-6}, gram.data());
+        for (int64_t p = 0; p <= d; ++p) {
+          for (int64_t q = p; q <= d; ++q) {
+            double sum = 0.0;
+            for (int64_t i = 0; i < toy.view.n(); ++i) {
+              if (toy.view.label(i, 0) == 0 || i == 3) continue;
+              sum += rows.scale[i] * (p < d ? toy.data.x(i, p) : 0.5) *
+                     (q < d ? toy.data.x(i, q) : 0.5);
+            }
+            CHECK_CLOSE(gram[p * (d + 1) + q], sum, 1e-11 * std::max(1.0, std::abs(sum)));
           }
-          CHECK_CLOSE(gram[p * d + q], sum, 1e-12 * std::max(1.0, std::abs(sum)));
         }
       }
     }
   }
 }
 
-TEST(residuals_are_those_of_the_slack_form) {
-  const ToyProblem toy({.weighted = true, .absent = true});
-  Point point(toy);
-  const InteriorRows rows = point.rows();
-  const std::vector<double> w = random_vector(toy.view.rows.weight_rows());
-  std::vector<double> u(w.size()), expected(w.size());
-  const InteriorSums sums =
-      interior_residuals(toy.view, 0, toy.view.n(), w.data(), 0.3, rows, u.data());
-  double complementarity = 0.0, loss = 0.0, dual = 0.0, balance = 0.0;
-  for (int64_t i = 0; i < toy.view.n(); ++i) {
-    const int y = toy.view.label(i, 0);
-    if (y == 0) continue;
-    const double margin = y * (toy.data.dot(i, w, 1) + 0.3);
-    CHECK_CLOSE(rows.rp[i], margin - 1 + rows.xi[i] - rows.r[i], 1e-12);
-    CHECK_CLOSE(1 / rows.scale[i], rows.r[i] / rows.a[i] + rows.xi[i] / rows.v[i], 1e-9);
-    complementarity += rows.a[i] * rows.r[i] + rows.v[i] * rows.xi[i];
-    loss += toy.cost(i, 0) * std::max(0.0, 1 - margin);
-    dual += rows.a[i];
-    balance += rows.a[i] * y;
-    toy.data.axpy(i, rows.a[i] * y, expected, 1);
+TEST(a_point_sums_up_the_slack_form) {
+  for (Loss loss : kLosses) {
+    CONTEXT("loss " << static_cast<int>(loss));
+    const bool squared = loss == Loss::squared_hinge;
+    ToyProblem toy({.weighted = true, .absent = true});
+    toy.view.loss = loss;
+    Point point(toy);
+    const Point before = point;
+    const InteriorRows rows = point.rows();
+    const std::vector<double> w = random_vector(toy.view.rows.weight_rows());
+    const std::size_t size = w.size();
+    std::vector<double> vectors(3 * size), u(size), affine(size), centre(size);
+    const PointSums sums =
+        interior_point(toy.view, rows, {0, toy.view.n()}, 0.5, w.data(), 0.3, vectors.data());
+    PointSums expected;
+    for (int64_t i = 0; i < toy.view.n(); ++i) {
+      const int y = toy.view.label(i, 0);
+      if (y == 0) continue;
+      const double c = toy.cost(i, 0);
+      const double margin = y * (toy.data.dot(i, w, 1) + 0.3);
+      const double da = before.arrays[kDa][i];
+      const double a = before.arrays[kA][i] + 0.5 * da;
+      const double v = squared ? a : before.arrays[kV][i] - 0.5 * da;
+      CHECK_CLOSE(rows.a[i], a, 1e-12);
+      CHECK_CLOSE(rows.v[i], v, 1e-12);
+      // Half the step that would meet the targets to first order.
+      CHECK_CLOSE((rows.r[i] - before.arrays[kR][i]) * before.arrays[kA][i] +
+                      0.5 * before.arrays[kR][i] * da,
+                  0.5 * before.arrays[kRa][i], 1e-12);
+      CHECK_CLOSE(rows.g[i], margin - 1, 1e-12);
+      const double D = 1 / (rows.r[i] / a + rows.xi[i] / v);
+      CHECK_CLOSE(rows.scale[i], D, 1e-9);
+      expected.complementarity += a * rows.r[i] + (squared ? 0.0 : v * rows.xi[i]);
+      expected.loss += c * std::pow(std::max(0.0, 1 - margin), squared ? 2 : 1);
+      expected.dual += squared ? a - a * a / (4 * c) : a;
+      expected.balance += a * y;
+      expected.scale += D;
+      toy.data.axpy(i, a * y, u, 1);
+      const double misses = margin - 1 + rows.xi[i] - rows.r[i];
+      const double towards_zero = -rows.r[i] + (squared ? 0.0 : rows.xi[i]) - misses;
+      toy.data.axpy(i, y * D * towards_zero, affine, 1);
+      toy.data.axpy(i, y * D * (1 / a - (squared ? 0.0 : 1 / v)), centre, 1);
+    }
+    CHECK_CLOSE(sums.complementarity, expected.complementarity, 1e-10);
+    CHECK_CLOSE(sums.loss, expected.loss, 1e-10);
+    CHECK_CLOSE(sums.dual, expected.dual, 1e-10);
+    CHECK_CLOSE(sums.balance, expected.balance, 1e-10);
+    CHECK_CLOSE(sums.scale, expected.scale, 1e-8);
+    for (std::size_t j = 0; j < size; ++j) {
+      CHECK_CLOSE(vectors[j], u[j], 1e-10);
+      CHECK_CLOSE(vectors[size + j], affine[j], 1e-9);
+      CHECK_CLOSE(vectors[2 * size + j], centre[j], 1e-9);
+    }
   }
-  CHECK_CLOSE(sums.complementarity, complementarity, 1e-10);
-  CHECK_CLOSE(sums.loss, loss, 1e-10);
-  CHECK_CLOSE(sums.dual, dual, 1e-10);
-  CHECK_CLOSE(sums.balance, balance, 1e-10);
-  for (std::size_t j = 0; j < u.size(); ++j) CHECK_CLOSE(u[j], expected[j], 1e-10);
 }
 
 TEST(a_direction_solves_the_equations_of_its_rows) {
-  for (Target target : {Target::affine, Target::centred, Target::corrected}) {
-    CONTEXT("target " << static_cast<int>(target));
-    const ToyProblem toy({.weighted = true, .absent = true});
+  for (Loss loss : kLosses) {
+    CONTEXT("loss " << static_cast<int>(loss));
+    const bool squared = loss == Loss::squared_hinge;
+    ToyProblem toy({.weighted = true, .absent = true});
+    toy.view.loss = loss;
     Point point(toy);
     const InteriorRows rows = point.rows();
-    const int64_t n = toy.view.n();
+    const Span all{0, toy.view.n()};
     const std::vector<double> w = random_vector(toy.view.rows.weight_rows());
-    std::vector<double> u(w.size()), rhs(w.size()), expected(w.size());
-    interior_residuals(toy.view, 0, n, w.data(), 0.3, rows, u.data());
-    const double sum = interior_targets(toy.view, 0, n, {target, 0.2, 0.9, 0.8}, rows, rhs.data());
-    double expected_sum = 0.0;
-    for (int64_t i = 0; i < n; ++i) {
-      const int y = toy.view.label(i, 0);
-      if (y == 0) continue;
-      const double h = rows.ra[i] / rows.a[i] - rows.rv[i] / rows.v[i] - rows.rp[i];
-      expected_sum += rows.scale[i] * h * y;
-      toy.data.axpy(i, rows.scale[i] * h * y, expected, 1);
-    }
-    CHECK_CLOSE(sum, expected_sum, 1e-10);
-    for (std::size_t j = 0; j < rhs.size(); ++j) CHECK_CLOSE(rhs[j], expected[j], 1e-10);
-    const StepLengths step = interior_direction(toy.view, 0, n, w.data(), -0.1, rows);
+    std::vector<double> vectors(3 * w.size()), second(w.size()), rhs(w.size());
+    const double before =
+        interior_point(toy.view, rows, all, 0.0, w.data(), 0.3, vectors.data()).complementarity;
+    const AffineSums affine = interior_affine(toy.view, rows, all, w.data(), -0.1, second.data());
+    const double mu = 0.2;
+    // After the affine step the products are what the second-order terms say.
     double after = 0.0;
-    double smallest = 1.0;
-    for (int64_t i = 0; i < n; ++i) {
+    std::vector<double> expected(w.size());
+    for (int64_t i = 0; i < toy.view.n(); ++i) {
       const int y = toy.view.label(i, 0);
       if (y == 0) continue;
-      const double da = rows.da[i], dr = rows.dr[i], dxi = rows.dxi[i];
-      CHECK_CLOSE(rows.a[i] * dr + rows.r[i] * da, rows.ra[i], 1e-9);
-      CHECK_CLOSE(rows.v[i] * dxi - rows.xi[i] * da, rows.rv[i], 1e-9);
-      CHECK_CLOSE(dr, y * (toy.data.dot(i, w, 1) - 0.1) + dxi + rows.rp[i], 1e-8);
-      const double a = rows.a[i] + step.dual * da, v = rows.v[i] - step.dual * da;
-      const double r = rows.r[i] + step.primal * dr, xi = rows.xi[i] + step.primal * dxi;
-      CHECK(std::min({a, v, r, xi}) >= -1e-12);
-      smallest = std::min({smallest, a, v, r, xi});
-      after += a * r + v * xi;
+      const double da_dr = -rows.now.ra[i] - rows.a[i] * rows.r[i];
+      const double da_dxi = squared ? 0.0 : rows.now.rv[i] + rows.v[i] * rows.xi[i];
+      after += da_dr - da_dxi;  // (a + da)(r + dr) = da dr, as a r + a dr + r da = 0
+      toy.data.axpy(i, -y * rows.scale[i] * (da_dr / rows.a[i] + da_dxi / rows.v[i]), expected, 1);
     }
-    CHECK(step.primal == 1.0 || step.dual == 1.0 || smallest < 1e-12);  // as far as it goes
-    CHECK_CLOSE(interior_complementarity(toy.view, 0, n, step, rows), after, 1e-9);
+    CHECK_CLOSE(before + affine.primal + affine.dual + affine.both, after, 1e-9);
+    for (std::size_t j = 0; j < w.size(); ++j) CHECK_CLOSE(second[j], expected[j], 1e-9);
+
+    const auto check = [&](const InteriorDirection& to, const StepLengths& step) {
+      double smallest = 1.0;
+      for (int64_t i = 0; i < toy.view.n(); ++i) {
+        const int y = toy.view.label(i, 0);
+        if (y == 0) continue;
+        const double da = to.da[i];
+        const double dr = (to.ra[i] - rows.r[i] * da) / rows.a[i];
+        const double dxi = (to.rv[i] + rows.xi[i] * da) / rows.v[i];
+        const double misses = rows.g[i] + rows.xi[i] - rows.r[i];
+        CHECK_CLOSE(dr, y * (toy.data.dot(i, w, 1) - 0.1) + dxi + misses, 1e-8);
+        if (squared) CHECK_CLOSE(dxi, da / (2 * toy.cost(i, 0)), 1e-9);
+        smallest = std::min({smallest, rows.a[i] + step.dual * da, rows.r[i] + step.primal * dr});
+        if (squared) continue;
+        smallest = std::min({smallest, rows.v[i] - step.dual * da, rows.xi[i] + step.primal * dxi});
+      }
+      CHECK(smallest >= -1e-12);
+      CHECK((step.primal == 1.0 && step.dual == 1.0) || smallest < 1e-12);  // as far as it goes
+    };
+    check(rows.now, interior_direction(toy.view, rows, all, rows.now, mu, w.data(), -0.1));
+    interior_correct(toy.view, rows, all, mu, {0.9, 0.8}, rhs.data());
+    std::vector<double> change(w.size());
+    for (int64_t i = 0; i < toy.view.n(); ++i) {
+      const int y = toy.view.label(i, 0);
+      if (y == 0) continue;
+      const double da = rows.now.da[i];
+      const double dr = (rows.now.ra[i] - rows.r[i] * da) / rows.a[i];
+      const double product = (rows.a[i] + 0.8 * da) * (rows.r[i] + 0.9 * dr);
+      const double more = rows.other.ra[i] - rows.now.ra[i];
+      CHECK(product >= 0.1 * mu && product <= 10 * mu ? std::abs(more) < 1e-12
+                                                      : more * (mu - product) > 0);
+      const double t = more / rows.a[i] - (rows.other.rv[i] - rows.now.rv[i]) / rows.v[i];
+      toy.data.axpy(i, y * rows.scale[i] * t, change, 1);
+    }
+    for (std::size_t j = 0; j < w.size(); ++j) CHECK_CLOSE(rhs[j], change[j], 1e-9);
+    check(rows.other, interior_direction(toy.view, rows, all, rows.other, 0.0, w.data(), -0.1));
+  }
+}
+
+TEST(threads_share_the_rows_of_a_pass) {
+  for (const Layout& layout : layouts_of(Value::f32)) {
+    CONTEXT(to_string(layout));
+    ToyProblem toy({.n = 6000, .layout = layout});
+    const Span all{0, toy.view.n()};
+    const std::vector<double> w = random_vector(toy.view.rows.weight_rows());
+    const std::size_t gram_size = w.size() * w.size();
+    std::vector<double> vectors[2], gram[2];
+    PointSums sums[2];
+    AffineSums affine[2];
+    for (int k = 0; k < 2; ++k) {
+      toy.view.threads = k == 0 ? 1 : 2;
+      Point point(toy);
+      const InteriorRows rows = point.rows();
+      vectors[k].resize(4 * w.size());
+      gram[k].resize(gram_size);
+      sums[k] = interior_point(toy.view, rows, all, 0.1, w.data(), 0.3, vectors[k].data());
+      interior_gram(toy.view, rows, all, 1.0, {0.0, 0.0}, gram[k].data());
+      affine[k] =
+          interior_affine(toy.view, rows, all, w.data(), 0.0, vectors[k].data() + 3 * w.size());
+    }
+    CHECK_CLOSE(sums[0].loss, sums[1].loss, 1e-8);
+    CHECK_CLOSE(affine[0].both, affine[1].both, 1e-8 * std::abs(affine[0].both));
+    CHECK(affine[0].steps.primal == affine[1].steps.primal);
+    for (std::size_t j = 0; j < vectors[0].size(); ++j) {
+      CHECK_CLOSE(vectors[0][j], vectors[1][j], 1e-8 * std::max(1.0, std::abs(vectors[0][j])));
+    }
+    for (std::size_t j = 0; j < gram_size; ++j) {
+      CHECK_CLOSE(gram[0][j], gram[1][j], 1e-8 * std::max(1.0, std::abs(gram[0][j])));
+    }
   }
 }

@@ -2,7 +2,7 @@
 The C++ core of pegasos: rows, solvers' inner loops, the certificate's sums.
 """
 
-from typing import Annotated
+from typing import Annotated, Final
 
 import numpy
 from numpy.typing import NDArray
@@ -83,23 +83,28 @@ class Interior:
 
     def __init__(self, problem: object, variables: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> None: ...
 
-    def residuals(self, lo: int, hi: int, w: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], b: float, u: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> tuple[float, float, float, float]:
-        """Fill residuals; (sum a r + v xi, loss, sum a, sum a y)."""
+    ARRAYS: Final[int] = ...
+    """(arg: object, /) -> int"""
 
-    def targets(self, lo: int, hi: int, target: str, mu: float, primal_step: float, dual_step: float, rhs: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> float:
-        """Set the targets, add to rhs; the sum of t."""
+    def point(self, lo: int, hi: int, step: float, w: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], b: float, vectors: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> tuple[float, float, float, float, float, float, float]:
+        """Step; (sum a r + v xi, loss, dual, sum a y, sum D, affine, centre)."""
 
-    def direction(self, lo: int, hi: int, dw: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], db: float) -> tuple[float, float]:
-        """The direction; (primal, dual) steps."""
+    def affine(self, lo: int, hi: int, dw: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], db: float, second: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> tuple[float, float, float, float, float, float]:
+        """
+        Targets; (primal step, dual step, three parts of complementarity, second).
+        """
 
-    def complementarity(self, lo: int, hi: int, primal_step: float, dual_step: float) -> float:
-        """Sum a r + v xi after a step."""
+    def direction(self, lo: int, hi: int, other: bool, mu: float, dw: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], db: float) -> tuple[float, float]:
+        """Add mu to the targets and find the direction; (primal, dual) steps."""
 
-    def step(self, lo: int, hi: int, primal_step: float, dual_step: float) -> None:
-        """Take the step."""
+    def correct(self, lo: int, hi: int, mu: float, primal_step: float, dual_step: float, rhs: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> float:
+        """Set the other targets, add to rhs; the sum of t."""
 
-    def gram(self, lo: int, hi: int, gram: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], border: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
+    def gram(self, lo: int, hi: int, constant: float, light: float, thin: float, matrix: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> None:
         """Add to the Gram matrix's upper triangle."""
+
+    def swap(self) -> None:
+        """The other direction becomes the one in hand."""
 
 def products_of(problem: Problem, rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], w: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
     """Write w.x of some rows."""

@@ -15,26 +15,29 @@ MODES = ["none", "regularized", "free"]
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("C", [1e-3, 1.0, 1e3])
 @pytest.mark.parametrize("storage", ["dense", "csr"])
-def test_it_finds_the_reference_optimum(mode, C, storage):
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_it_finds_the_reference_optimum(mode, C, storage, loss):
     data = toy(60, 5, seed=1)
+    squared = loss == "squared_hinge"
     y = data.Y[:, 0]
     result = pegasos.solve(
         data.X if storage == "dense" else data.csr(), y, C=C, solver="interior", intercept=mode,
-        tol=1e-8, sample_weight=data.weight, seed=0,
+        tol=1e-8, sample_weight=data.weight, seed=0, loss=loss,
     )  # fmt: skip
     assert result.stop_reason == "converged"
     assert result.epochs <= 40
     X = np.hstack([data.X, np.ones((60, 1))]) if mode == "regularized" else data.X
-    a, b = reference.optimum(X, y, data.weight, 1 / C, free=mode == "free")
+    a, b = reference.optimum(X, y, data.weight, 1 / C, free=mode == "free", squared=squared)
     w = (a * y) @ X * C
     best = reference.primal(
-        X, y, data.weight, 1 / C, data.weight.sum(), w, b if mode == "free" else 0.0
-    )
+        X, y, data.weight, 1 / C, data.weight.sum(), w, b if mode == "free" else 0.0,
+        squared=squared,
+    )  # fmt: skip
     assert result.certificate.primal == pytest.approx(best, rel=1e-6)
     assert result.certificate.dual == pytest.approx(best, rel=1e-6)
     again = pegasos.certify(
         data.X, y, result.w, result.b, result.duals, C=C, intercept=mode,
-        sample_weight=data.weight,
+        sample_weight=data.weight, loss=loss,
     )  # fmt: skip
     assert again.primal == pytest.approx(result.certificate.primal, rel=1e-12)
 
@@ -82,7 +85,7 @@ def test_lanes_are_trained_one_after_the_other_and_all_certified():
 
 @pytest.mark.parametrize("storage", ["dense", "csr"])
 def test_pauses_do_not_change_a_bit(storage, monkeypatch):
-    monkeypatch.setattr("pegasos.solvers.interior._BLOCK_VALUES", 64 * 5)
+    monkeypatch.setattr("pegasos.solvers.interior_phases._BLOCK_VALUES", 64)
     data = toy(300, 5, seed=4)
     X = data.X if storage == "dense" else data.csr()
     problem = make_problem(X, data.Y, C=1.0, intercept="free")
@@ -169,3 +172,42 @@ def test_linear_svc_trains_a_free_intercept_with_it():
     centred = pegasos.LinearSVC(C=1.0, solver="interior", intercept="free").fit(data.X, y)
     # A free intercept does not care where the origin is.
     np.testing.assert_allclose(model.coef_, centred.coef_, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("storage", ["dense", "csr"])
+def test_threads_change_nothing_but_rounding_and_repeat_their_bits(storage):
+    data = toy(5000, 6, seed=12)  # enough rows for each thread to get some
+    X = data.X if storage == "dense" else data.csr()
+    solver = InteriorPoint()
+    states = []
+    for threads in (1, 2, 2):
+        problem = make_problem(X, data.Y, C=1.0, intercept="free", threads=threads)
+        state = solver.start(problem, 0)
+        assert solver.advance(problem, state, work=1 << 40, stop_seen=1 << 60, stop_steps=6)
+        states.append(state)
+    one, two, again = states
+    np.testing.assert_allclose(one["w"], two["w"], rtol=1e-6, atol=1e-9)
+    for name, array in two.arrays.items():
+        assert array.tobytes() == again.arrays[name].tobytes(), name
+
+
+def test_it_says_when_the_last_digits_are_reached():
+    data = toy(100, 5, seed=13)
+    problem = make_problem(data.X, data.Y, C=1.0, intercept="none")
+    solver = InteriorPoint()
+    state = solver.start(problem, 0)
+    solver.advance(problem, state, work=1 << 40, stop_seen=1 << 60, stop_steps=3)
+    assert not solver.stalled(problem, state)
+    solver.advance(problem, state, work=1 << 40, stop_seen=1 << 60, stop_steps=60)
+    assert solver.stalled(problem, state)
+    assert solver.estimate(problem, state) == np.inf
+    result = pegasos.solve(data.X, data.Y[:, 0], C=1.0, solver="interior", intercept="none")
+    np.testing.assert_allclose(state["w"][:-1], result.w, rtol=1e-2, atol=1e-3)
+
+
+def test_the_state_is_small():
+    data = toy(2000, 30, seed=14)
+    problem = make_problem(data.X, data.Y, C=1.0, intercept="free")
+    size = sum(array.nbytes for array in InteriorPoint().start(problem, 0).arrays.values())
+    # One more matrix is for a second thread: 24 bytes x features^2 in all.
+    assert size <= 120 * 2000 + 16 * 31**2 + 10_000

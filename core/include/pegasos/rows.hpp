@@ -67,7 +67,7 @@ class Rows {
   std::int64_t weight_rows() const { return view_.d + 1; }
 
   double squared_norm(std::int64_t row) const { return kernels_->squared_norm(view_, row); }
-  // Adds factor x x' to the upper triangle of a d x d matrix; the constant feature is left out.
+  // Adds factor x x' to the upper triangle of a (d + 1) x (d + 1) matrix, but for its last column.
   void outer(std::int64_t row, double factor, double* gram) const {
     kernels_->outer(view_, row, factor, gram);
   }

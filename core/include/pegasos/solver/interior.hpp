@@ -1,77 +1,42 @@
-// The passes over rows of the primal-dual interior point method, for one lane.
-//
-// The slack form: minimise s/2 |w|^2 + sum c xi subject to r = y (w.x + b) - 1 + xi >= 0, xi >= 0,
-// with duals a of the first constraint and v = c - a of the second. Each Newton system is reduced
-// to w (and b); what is left per row is here, fused with the row products.
+// The passes over rows of the primal-dual interior point method, for one lane, in blocks and on
+// threads. The equations are in interior_rows.hpp.
 #pragma once
 
-#include <cstdint>
-
 #include "pegasos/problem.hpp"
+#include "pegasos/solver/interior_rows.hpp"
 
 namespace pegasos {
 
-// One value per row; rows that are not in the lane keep zeros.
-struct InteriorRows {
-  double* a;      // dual of the margin, > 0
-  double* v;      // c - a > 0, kept apart: near c the difference would lose its digits
-  double* r;      // slack of the margin, > 0
-  double* xi;     // loss variable, > 0
-  double* rp;     // y (w.x + b) - 1 + xi - r: what the slacks miss
-  double* scale;  // 1 / (r/a + xi/v): the row's weight in the Gram matrix
-  double* ra;     // targets: a dr + r da = ra
-  double* rv;     //          v dxi - xi da = rv
-  double* da;     // the direction in hand
-  double* dr;
-  double* dxi;
+struct Span {
+  std::int64_t lo, hi;
 };
 
-struct InteriorSums {
-  double complementarity;  // sum a r + v xi
-  double loss;             // sum c max(0, 1 - y (w.x + b))
-  double dual;             // sum a
-  double balance;          // sum a y
+// Steps by `step` along the direction in hand, then looks at the rows from (w, b). Adds to three
+// vectors of d + 1: sum a y x, the affine right-hand side sum t x, and its derivative by mu.
+PointSums interior_point(const ProblemView& problem, const InteriorRows& rows, Span span,
+                         double step, const double* w, double b, double* vectors);
+
+// Looks along the affine direction (dw, db) and sets the targets, but for mu, with its
+// second-order terms; adds what these are in the right-hand side to `second`.
+AffineSums interior_affine(const ProblemView& problem, const InteriorRows& rows, Span span,
+                           const double* dw, double db, double* second);
+
+// Adds mu to the targets of `direction` and fills in its da for (dw, db).
+StepLengths interior_direction(const ProblemView& problem, const InteriorRows& rows, Span span,
+                               const InteriorDirection& direction, double mu, const double* dw,
+                               double db);
+
+// Gondzio: sets the other targets so that products beyond [mu/10, 10 mu] at the enlarged steps are
+// pulled back. Adds the change of the right-hand side to rhs, and returns its sum t.
+double interior_correct(const ProblemView& problem, const InteriorRows& rows, Span span, double mu,
+                        const StepLengths& enlarged, double* rhs);
+
+// Adds sum D z z', z = (x, constant), to the upper triangle of a (d + 1) x (d + 1) matrix; rows
+// with D |x|^2 <= light and D <= thin are left out.
+struct Weightless {
+  double light, thin;
 };
-
-// At (w, b): fills rp and scale, adds sum a y x to u.
-InteriorSums interior_residuals(const ProblemView& problem, std::int64_t lo, std::int64_t hi,
-                                const double* w, double b, const InteriorRows& rows, double* u);
-
-// How the targets ra, rv are set before a right-hand side is built.
-enum class Target : std::uint8_t {
-  affine,     // towards zero complementarity
-  centred,    // towards mu, with the second-order terms of the direction in hand
-  corrected,  // Gondzio: products beyond [mu/10, 10 mu] at an enlarged step are pulled back
-};
-struct Aim {
-  Target target;
-  double mu;
-  double primal_step;  // corrected: the enlarged steps
-  double dual_step;
-};
-
-// Sets the targets and adds sum t x to rhs, t = scale (ra/a - rv/v - rp) y; returns sum t.
-double interior_targets(const ProblemView& problem, std::int64_t lo, std::int64_t hi,
-                        const Aim& aim, const InteriorRows& rows, double* rhs);
-
-struct StepLengths {
-  double primal;  // largest steps in [0, 1] that keep r, xi and a, v positive
-  double dual;
-};
-
-// The direction that belongs to (dw, db).
-StepLengths interior_direction(const ProblemView& problem, std::int64_t lo, std::int64_t hi,
-                               const double* dw, double db, const InteriorRows& rows);
-
-// Sum of a r + v xi after a step along the direction.
-double interior_complementarity(const ProblemView& problem, std::int64_t lo, std::int64_t hi,
-                                const StepLengths& step, const InteriorRows& rows);
-
-void interior_step(const ProblemView& problem, std::int64_t lo, std::int64_t hi,
-                   const StepLengths& step, const InteriorRows& rows);
-
-// Adds sum scale x x' to the upper triangle of gram (d x d) and sum scale x to border (d).
-void interior_gram(const ProblemView& problem, std::int64_t lo, std::int64_t hi,
-                   const double* scale, double* gram, double* border);
+void interior_gram(const ProblemView& problem, const InteriorRows& rows, Span span, double constant,
+                   const Weightless& limits, double* gram);
 
 }  // namespace pegasos

@@ -1,0 +1,135 @@
+// How a pass of the interior point method goes over the rows: in blocks, on threads.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "pegasos/dense_blocks.hpp"
+#include "pegasos/parallel.hpp"
+#include "pegasos/solver/interior.hpp"
+
+namespace pegasos {
+
+// Up to kBlockRows members of the lane.
+struct InteriorBlock {
+  std::int64_t size = 0;
+  std::int64_t ids[kBlockRows];
+  double y[kBlockRows];
+  double c[kBlockRows];
+  double products[kBlockRows];
+  double factors[3 * kBlockRows];
+};
+
+// Products of blocks with vectors, for dense and sparse rows.
+class BlockProducts {
+ public:
+  explicit BlockProducts(const Rows& rows)
+      : rows_(rows),
+        dense_(rows.view().storage == Storage::dense ? &dense_kernels(rows.view()) : nullptr) {}
+
+  const DenseKernels* dense() const { return dense_; }
+
+  void products(InteriorBlock& block, const double* w) const {
+    if (dense_ != nullptr) {
+      dense_->products(rows_.view(), block.ids, block.size, w, block.products);
+      return;
+    }
+    for (std::int64_t i = 0; i < block.size; ++i) {
+      rows_.dot(block.ids[i], w, 1, &block.products[i]);
+    }
+  }
+
+  // Adds the first `sums` factors times the rows to as many vectors of d + 1.
+  void add(const InteriorBlock& block, std::int64_t sums, double* out) const {
+    if (dense_ != nullptr) {
+      dense_->add(rows_.view(), block.ids, block.size, block.factors, sums, out);
+      return;
+    }
+    for (std::int64_t i = 0; i < block.size; ++i) {
+      for (std::int64_t k = 0; k < sums; ++k) {
+        rows_.axpy(block.ids[i], &block.factors[k * kBlockRows + i], out + k * (rows_.d() + 1), 1);
+      }
+    }
+  }
+
+ private:
+  const Rows& rows_;
+  const DenseKernels* dense_;
+};
+
+// Calls body(block) for those members of the lane that are `wanted(row)`.
+template <class Wanted, class Body>
+void each_block(const ProblemView& problem, Span span, Wanted wanted, Body body) {
+  InteriorBlock block;
+  for (std::int64_t row = span.lo; row < span.hi; ++row) {
+    const int y = problem.label(row, 0);
+    if (y == 0) continue;
+    const double cost = problem.cost(row, 0, y);
+    if (!(cost > 0.0) || !wanted(row)) continue;
+    block.ids[block.size] = row;
+    block.y[block.size] = y;
+    block.c[block.size] = cost;
+    if (++block.size == kBlockRows) {
+      body(block);
+      block.size = 0;
+    }
+  }
+  if (block.size > 0) body(block);
+}
+
+inline void merge(double& to, double from) { to += from; }
+
+inline void merge(PointSums& to, const PointSums& from) {
+  to.complementarity += from.complementarity;
+  to.loss += from.loss;
+  to.dual += from.dual;
+  to.balance += from.balance;
+  to.scale += from.scale;
+  to.affine += from.affine;
+  to.centre += from.centre;
+}
+
+inline void merge(StepLengths& to, const StepLengths& from) {
+  to.primal = std::min(to.primal, from.primal);
+  to.dual = std::min(to.dual, from.dual);
+}
+
+inline void merge(AffineSums& to, const AffineSums& from) {
+  merge(to.steps, from.steps);
+  to.primal += from.primal;
+  to.dual += from.dual;
+  to.both += from.both;
+  to.second += from.second;
+}
+
+// Runs body(share, out, sum) on shares of the span, at most `most` threads; what each adds to its
+// `size` values of out, and to its sum, is merged in the order of the shares.
+template <class Sum, class Body>
+Sum in_shares(const ProblemView& problem, Span span, std::int64_t most, std::int64_t size,
+              double* out, const Body& body) {
+  // Rows that repay a thread.
+  const bool dense = problem.rows.view().storage == Storage::dense;
+  const std::int64_t worth =
+      dense ? std::clamp<std::int64_t>((1 << 15) / problem.rows.weight_rows(), kBlockRows, 2048)
+            : 2048;
+  const std::int64_t rows = span.hi - span.lo;
+  const std::int64_t parts =
+      std::max<std::int64_t>(1, std::min({problem.threads, most, rows / worth}));
+  std::vector<double> buffers(static_cast<std::size_t>((parts - 1) * size));
+  std::vector<Sum> sums(static_cast<std::size_t>(parts));
+  in_parallel(parts, [&](std::int64_t p) {
+    const Span share{span.lo + share_begin(rows, parts, p),
+                     span.lo + share_begin(rows, parts, p + 1)};
+    Sum sum{};
+    body(share, p == 0 ? out : buffers.data() + (p - 1) * size, sum);
+    sums[p] = sum;
+  });
+  for (std::int64_t p = 1; p < parts; ++p) {
+    const double* buffer = buffers.data() + (p - 1) * size;
+    for (std::int64_t j = 0; j < size; ++j) out[j] += buffer[j];
+    merge(sums[0], sums[p]);
+  }
+  return sums[0];
+}
+
+}  // namespace pegasos

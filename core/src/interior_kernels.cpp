@@ -1,0 +1,262 @@
+// Compiled once per instruction set, like row_kernels.cpp, and under the same rule: no standard
+// template, and no inline function that another file could share.
+//
+// Every formula is written once, for a number type V: eight rows at a time, and one for the rest.
+// Divisions are what these loops cost, so that quotients share them.
+#include "pegasos/dense_blocks.hpp"
+#include "pegasos/solver/interior_rows.hpp"
+
+namespace pegasos::PEGASOS_KERNELS {
+namespace {
+
+using std::int64_t;
+
+typedef double Eight __attribute__((vector_size(64)));
+
+template <class V>
+V load(const double* values) {
+  V out;
+  __builtin_memcpy(&out, values, sizeof(V));
+  return out;
+}
+template <class V>
+void store(double* values, V in) {
+  __builtin_memcpy(values, &in, sizeof(V));
+}
+
+template <class V>
+V larger(V one, V other) {
+  return one > other ? one : other;
+}
+template <class V>
+V smaller(V one, V other) {
+  return one < other ? one : other;
+}
+
+// A sum, and a largest value, of eight lanes; single rows go to the first.
+struct Sum {
+  Eight lanes = {};
+  void add(Eight more) { lanes += more; }
+  void add(double more) { lanes[0] += more; }
+  double total() const {
+    return ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) +
+           ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
+  }
+};
+struct Largest {
+  Eight lanes = Eight{} + 1.0;
+  void see(Eight value) { lanes = larger(lanes, value); }
+  void see(double value) { lanes[0] = larger(lanes[0], value); }
+  // The step in (0, 1] that the largest relative fall allows.
+  double step() const {
+    double most = 1.0;
+    for (int k = 0; k < 8; ++k) most = larger(most, lanes[k]);
+    return 1.0 / most;
+  }
+};
+
+template <class V>
+struct Row {
+  V a, v, r, xi, g, scale;
+  Row(const InteriorRows& rows, int64_t i)
+      : a(load<V>(rows.a + i)),
+        v(load<V>(rows.v + i)),
+        r(load<V>(rows.r + i)),
+        xi(load<V>(rows.xi + i)),
+        g(load<V>(rows.g + i)),
+        scale(load<V>(rows.scale + i)) {}
+};
+
+// Calls visit(V{}, k) for k = 0, 8, 16, ... with V = Eight, then for the rest with V = double.
+template <class Visit>
+void each(int64_t size, const Visit& visit) {
+  int64_t k = 0;
+  for (; k + 8 <= size; k += 8) visit(Eight{}, k);
+  for (; k < size; ++k) visit(double{}, k);
+}
+
+template <bool squared>
+void point_rows(const InteriorRows& rows, const InteriorBatch& batch, double step,
+                PointSums& sums) {
+  Sum complementarity, loss, dual, balance, scales, affine, centre;
+  each(batch.size, [&](auto kind, int64_t k) {
+    using V = decltype(kind);
+    const int64_t i = batch.first + k;
+    const V y = load<V>(batch.y + k);
+    const V c = load<V>(batch.c + k);
+    const V g = y * (load<V>(batch.products + k) + batch.b) - 1.0;
+    const V da = load<V>(rows.now.da + i);
+    V a = load<V>(rows.a + i);
+    V r = load<V>(rows.r + i);
+    r += step * (load<V>(rows.now.ra + i) - r * da) / a;
+    a += step * da;
+    V v, xi;
+    if constexpr (squared) {
+      v = a;
+      xi = a / (2.0 * c);
+    } else {
+      v = load<V>(rows.v + i);
+      xi = load<V>(rows.xi + i);
+      xi += step * (load<V>(rows.now.rv + i) + xi * da) / v;
+      v -= step * da;
+    }
+    const V inverse = 1.0 / (r * v + xi * a);  // D = 1 / (r/a + xi/v) = a v inverse
+    const V scale = a * v * inverse;
+    store(rows.a + i, a);
+    store(rows.v + i, v);
+    store(rows.r + i, r);
+    store(rows.xi + i, xi);
+    store(rows.g + i, g);
+    store(rows.scale + i, scale);
+    complementarity.add(squared ? a * r : a * r + v * xi);
+    // Written so that a NaN is added, not hidden.
+    const V lost = squared ? c * g * g : -c * g;
+    loss.add(g >= 0.0 ? V{} : lost);
+    dual.add(squared ? a - a * xi / 2.0 : a);  // a^2 / 4c = a xi / 2
+    const V signed_dual = a * y;
+    balance.add(signed_dual);
+    scales.add(scale);
+    const V t = -y * scale * (squared ? g + xi : g);
+    const V by_mu = y * inverse * (squared ? v : v - a);
+    affine.add(t);
+    centre.add(by_mu);
+    store(batch.factors + k, signed_dual);
+    store(batch.factors + kBlockRows + k, t);
+    store(batch.factors + 2 * kBlockRows + k, by_mu);
+  });
+  sums.complementarity += complementarity.total();
+  sums.loss += loss.total();
+  sums.dual += dual.total();
+  sums.balance += balance.total();
+  sums.scale += scales.total();
+  sums.affine += affine.total();
+  sums.centre += centre.total();
+}
+
+// The lengths seen so far, and those of these rows.
+void shorten(StepLengths& steps, const Largest& primal, const Largest& dual) {
+  steps.primal = smaller(steps.primal, primal.step());
+  steps.dual = smaller(steps.dual, dual.step());
+}
+
+template <bool squared>
+void affine_rows(const InteriorRows& rows, const InteriorBatch& batch, AffineSums& sums) {
+  Sum primal, dual, both, second;
+  Largest primal_fall, dual_fall;
+  each(batch.size, [&](auto kind, int64_t k) {
+    using V = decltype(kind);
+    const int64_t i = batch.first + k;
+    const V y = load<V>(batch.y + k);
+    const Row<V> row(rows, i);
+    const V h = squared ? -row.g - row.xi : -row.g;
+    const V da = row.scale * (h - y * (load<V>(batch.products + k) + batch.b));
+    const V by_a = da / row.a;
+    const V by_v = da / row.v;
+    const V dr = -row.r * (1.0 + by_a);
+    const V dxi = row.xi * (squared ? by_v : by_v - 1.0);
+    primal_fall.see(1.0 + by_a);
+    dual_fall.see(-by_a);
+    if constexpr (!squared) {
+      primal_fall.see(1.0 - by_v);
+      dual_fall.see(by_v);
+    }
+    primal.add(squared ? row.a * dr : row.a * dr + row.v * dxi);
+    dual.add(squared ? row.r * da : (row.r - row.xi) * da);
+    both.add(squared ? da * dr : da * (dr - dxi));
+    store(rows.now.ra + i, -row.a * row.r - da * dr);
+    store(rows.now.rv + i, squared ? V{} : -row.v * row.xi + da * dxi);
+    const V t = -y * row.scale * (squared ? dr * by_a : dr * by_a + dxi * by_v);
+    store(batch.factors + k, t);
+    second.add(t);
+  });
+  shorten(sums.steps, primal_fall, dual_fall);
+  sums.primal += primal.total();
+  sums.dual += dual.total();
+  sums.both += both.total();
+  sums.second += second.total();
+}
+
+template <bool squared>
+void direction_rows(const InteriorRows& rows, const InteriorDirection& direction,
+                    const InteriorBatch& batch, double mu, StepLengths& steps) {
+  Largest primal_fall, dual_fall;
+  each(batch.size, [&](auto kind, int64_t k) {
+    using V = decltype(kind);
+    const int64_t i = batch.first + k;
+    const Row<V> row(rows, i);
+    const V ra = load<V>(direction.ra + i) + mu;
+    const V rv = squared ? V{} : load<V>(direction.rv + i) + mu;
+    const V by_ar = 1.0 / (row.a * row.r);
+    const V by_vxi = squared ? V{} : 1.0 / (row.v * row.xi);
+    const V h = ra * row.r * by_ar - rv * row.xi * by_vxi - (row.g + row.xi - row.r);
+    const V da = row.scale * (h - load<V>(batch.y + k) * (load<V>(batch.products + k) + batch.b));
+    primal_fall.see((row.r * da - ra) * by_ar);  // dr / r = (ra - r da) / (a r)
+    dual_fall.see(-da * row.r * by_ar);
+    if constexpr (!squared) {
+      primal_fall.see(-(rv + row.xi * da) * by_vxi);
+      dual_fall.see(da * row.xi * by_vxi);
+    }
+    store(direction.ra + i, ra);
+    store(direction.rv + i, rv);
+    store(direction.da + i, da);
+  });
+  shorten(steps, primal_fall, dual_fall);
+}
+
+// How far to pull a product towards [low, high], by at most `high` at once.
+template <class V>
+V pulled(V product, double low, double high) {
+  const V inside = smaller(larger(product, V{} + low), V{} + high);
+  return larger(inside - product, V{} - high);
+}
+
+template <bool squared>
+void correct_rows(const InteriorRows& rows, const InteriorBatch& batch, double mu,
+                  const StepLengths& enlarged, double& total) {
+  const double p = enlarged.primal;
+  const double q = enlarged.dual;
+  Sum sum;
+  each(batch.size, [&](auto kind, int64_t k) {
+    using V = decltype(kind);
+    const int64_t i = batch.first + k;
+    const Row<V> row(rows, i);
+    const V ra = load<V>(rows.now.ra + i);
+    const V rv = load<V>(rows.now.rv + i);
+    const V da = load<V>(rows.now.da + i);
+    const V by_a = 1.0 / row.a;
+    const V by_v = 1.0 / row.v;
+    const V r = row.r + p * (ra - row.r * da) * by_a;
+    const V xi = row.xi + p * (rv + row.xi * da) * by_v;
+    const V more_a = pulled((row.a + q * da) * r, 0.1 * mu, 10.0 * mu);
+    const V more_v = squared ? V{} : pulled((row.v - q * da) * xi, 0.1 * mu, 10.0 * mu);
+    store(rows.other.ra + i, ra + more_a);
+    store(rows.other.rv + i, rv + more_v);
+    const V t = load<V>(batch.y + k) * row.scale * (more_a * by_a - more_v * by_v);
+    store(batch.factors + k, t);
+    sum.add(t);
+  });
+  total += sum.total();
+}
+
+void point(const InteriorRows& rows, const InteriorBatch& batch, double step, PointSums& sums) {
+  (batch.squared ? point_rows<true> : point_rows<false>)(rows, batch, step, sums);
+}
+void affine(const InteriorRows& rows, const InteriorBatch& batch, AffineSums& sums) {
+  (batch.squared ? affine_rows<true> : affine_rows<false>)(rows, batch, sums);
+}
+void direction(const InteriorRows& rows, const InteriorDirection& to, const InteriorBatch& batch,
+               double mu, StepLengths& steps) {
+  (batch.squared ? direction_rows<true> : direction_rows<false>)(rows, to, batch, mu, steps);
+}
+void correct(const InteriorRows& rows, const InteriorBatch& batch, double mu,
+             const StepLengths& enlarged, double& sum) {
+  (batch.squared ? correct_rows<true> : correct_rows<false>)(rows, batch, mu, enlarged, sum);
+}
+
+constexpr InteriorKernels kKernels = {&point, &affine, &direction, &correct};
+
+}  // namespace
+
+const InteriorKernels& select_interior() { return kKernels; }
+
+}  // namespace pegasos::PEGASOS_KERNELS
