@@ -116,7 +116,7 @@ def _solving(X, y, solver, threads):
 
 
 def _certificates(X, y, threads):
-    problem = make_problem(X, y[:, None], C=1.0, intercept="none", threads=threads)
+    problem = make_problem(X, y[:, None], C=1.0, intercept="none", n_jobs=threads)
     rng = np.random.default_rng(0)
     W = np.zeros(problem.weights_shape)
     W[:-1, 0] = rng.standard_normal(X.shape[1])

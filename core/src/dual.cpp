@@ -25,7 +25,7 @@ constexpr double kLittleLost = 0.06;
 // What one thread works on: its share of the list, its w and b, and what it met.
 struct Part {
   Sampler order;
-  const std::uint32_t* rows;
+  const std::uint32_t* rows;  // what the order counts; null: the order is of the rows themselves
   std::uint8_t* leaving;
   double* W;
   double* b;
@@ -45,16 +45,21 @@ class Visitor {
         width_(Lanes != 0 ? Lanes : lanes.width()),
         shrink_(shrink),
         products_(static_cast<std::size_t>(width_)),
-        factors_(static_cast<std::size_t>(width_)) {}
+        factors_(static_cast<std::size_t>(width_)),
+        inverse_(static_cast<std::size_t>(width_)) {
+    for (int64_t k = 0; k < lanes_; ++k) inverse_[k] = 1.0 / problem.s[first_ + k];
+  }
 
   void visit(Part& part, int64_t count) {
     Sampler order = part.order.at_cursor();
     double* W = part.W + first_;
     for (; count > 0; --count) {
       const int64_t ahead = order.ahead();
-      if (ahead >= 0) problem_.rows.prefetch(part.rows[ahead]);
-      const int64_t place = order.next();
-      const int64_t row = part.rows[place];
+      if (ahead >= 0) prefetch(part.rows == nullptr ? ahead : part.rows[ahead]);
+      const int64_t visit = order.place();
+      const int64_t next = order.next();
+      const int64_t place = part.rows == nullptr ? visit : next;
+      const int64_t row = part.rows == nullptr ? next : part.rows[next];
       problem_.rows.dot(row, W, stride_, width_, products_.data());
       bool moved = false;
       bool settled = true;
@@ -70,17 +75,26 @@ class Visitor {
   }
 
  private:
+  // A row, and what is kept of it elsewhere.
+  void prefetch(int64_t row) const {
+    problem_.rows.prefetch(row);
+    const int64_t at = row * problem_.lanes + first_;
+    __builtin_prefetch(state_.duals + at, 1, 2);
+    __builtin_prefetch(problem_.labels + at, 0, 2);
+    __builtin_prefetch(problem_.squared_norms + row, 0, 2);
+  }
+
   void settle(Part& part, int64_t row, int64_t k, int y, double squared_norm, bool& moved,
               bool& settled) {
     const int64_t lane = first_ + k;
-    const double s = problem_.s[lane];
+    const double inverse = inverse_[k];
     const double cost = problem_.cost(row, lane, y);
     double& dual = state_.duals[row * problem_.lanes + lane];
     LanePass& pass = part.passes[lane];
     const bool free = part.b != nullptr;
     const double slack = 1.0 - y * (products_[k] + (free ? part.b[lane] : 0.0));
     double gradient = slack;
-    double q = squared_norm / s + (free ? state_.pull[lane] : 0.0);
+    double q = squared_norm * inverse + (free ? state_.pull[lane] : 0.0);
     double most = cost;
     if constexpr (Squared) {
       const double loss = slack > 0.0 ? cost * slack * slack : 0.0;
@@ -112,7 +126,7 @@ class Visitor {
     if (change == 0.0) return;
     dual = next;
     pass.rise += change * (gradient - q * change / 2.0);
-    factors_[k] = change * y / s;
+    factors_[k] = change * y * inverse;
     if (free) part.b[lane] += change * y * state_.pull[lane];
     moved = true;
   }
@@ -126,6 +140,7 @@ class Visitor {
   bool shrink_;
   std::vector<double> products_;
   std::vector<double> factors_;
+  std::vector<double> inverse_;  // 1 / s
 };
 
 class GroupRun {
@@ -167,6 +182,7 @@ class GroupRun {
     }
     for (int64_t p = 0; p < cursor_.parts; ++p) {
       group_.orders[p].cursor.seen = 0;
+      if (bits() == 0) continue;
       std::uint32_t* chunks = group_.chunks + begin_of(p);
       std::iota(chunks, chunks + (size_of(p) >> bits()), 0U);
     }
@@ -226,9 +242,11 @@ class GroupRun {
     const int64_t begin = begin_of(part);
     const std::uint64_t seed = random_bits(
         options_.seed, static_cast<std::uint64_t>(group_.lanes.first * options_.threads + part));
+    // Single rows are shuffled where they are listed; chunks of the list in an order of their own.
+    const bool single = bits() == 0;
     return {Sampler(Sampling::permute, seed, size_of(part), bits(), &group_.orders[part].cursor,
-                    group_.chunks + begin),
-            group_.rows + begin,
+                    (single ? group_.rows : group_.chunks) + begin),
+            single ? nullptr : group_.rows + begin,
             group_.leaving + begin,
             state_.W,
             state_.b,

@@ -14,6 +14,7 @@ void prefetch_some(const T* first, int64_t size) {
   constexpr int64_t line = 64 / static_cast<int64_t>(sizeof(T));
   const int64_t some = size < 32 * line ? size : 32 * line;
   for (int64_t j = 0; j < some; j += line) __builtin_prefetch(first + j, 0, 2);
+  if (some > 0) __builtin_prefetch(first + some - 1, 0, 2);
 }
 
 // A row as the kernels see it: `size` values, and where each of them belongs.

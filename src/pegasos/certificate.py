@@ -66,6 +66,10 @@ class Certificate:
         """Per lane: is P/D - 1 <= tol, and not by rounding alone (rounding <= tol D)?"""
         return (self.relative_gap <= tol) & (self.rounding <= tol * np.maximum(self.dual, 0.0))
 
+    def exhausted(self, tol: float) -> Any:
+        """Per lane: has float64 no more to give, the gap being within rounding, or within tol?"""
+        return (self.gap <= self.rounding) | (self.relative_gap <= tol)
+
     @property
     def holds(self) -> bool:
         """Whether the bounds agree with each other: gap >= -rounding in every lane."""

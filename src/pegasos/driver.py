@@ -128,6 +128,7 @@ class _Run:
         self.tol, self.limits, self.callbacks, self.scalar = tol, limits, callbacks, scalar
         self.seed, self.start_duals, self.checkpoint_every = seed, start_duals, checkpoint_every
         self.records: list[Record] = []
+        self.exhausted = False  # some lane was left unproven, at the last digits of float64
         self.seen_before = 0  # rows visited for lanes that were trained before the present ones
         self.slice_rows = _first_slice(problem)
         # The model that the certificate belongs to: at first w = 0, a = 0, which needs no pass.
@@ -151,15 +152,20 @@ class _Run:
                     break
                 if reasons[-1] is None:
                     groups = self.take_over()
-        reason = next((r for r in reasons if r not in ("converged", None)), "converged")
+        ends = [r for r in reasons if r is not None and r != "converged"]
+        reason: StopReason = ends[0] if ends else "converged"
         return Outcome(
-            self.W, self.b, self.duals, self.shown(), History(self.records), reason or "converged",
+            self.W, self.b, self.duals, self.shown(), History(self.records), reason,
             self.seconds(), self.seen_before / self.whole.n, self.solver, self.reason,
         )  # fmt: skip
 
     def groups(self, lanes: NDArray[np.intp]) -> list[NDArray[np.intp]]:
         """Lanes that are trained together."""
         return list(lanes[:, None]) if self.solver.lanes_apart else [lanes]
+
+    def takes_over(self) -> bool:
+        """Whether the fallback is now the better choice."""
+        return self.choice.takes_over(*self.trend, self.tol, self.live.size / self.whole.lanes)
 
     def take_over(self) -> list[NDArray[np.intp]]:
         """Leave the live lanes to the fallback; the groups in which it trains them."""
@@ -197,7 +203,7 @@ class _Run:
             if ended is None and self.solver.stalled(self.problem, self.state):
                 ended = "precision"
             if ended is None and not self.worth_certifying():
-                if self.choice.takes_over(*self.trend, self.tol):
+                if self.takes_over():
                     return None
                 continue
             if ended is not None and self.records and self.records[-1].examples == self.seen():
@@ -206,12 +212,12 @@ class _Run:
                 return "interrupted"
             asked = self.asked_to_stop()
             if self.live.size == 0:
-                return "converged"
+                return "precision" if self.exhausted else "converged"
             if ended is not None:
                 return ended
             if asked:
                 return "callback"
-            if self.choice.takes_over(*self.trend, self.tol):
+            if self.takes_over():
                 return None
 
     def advance(self, stop_seen: int, stop_steps: int) -> StopReason | None:
@@ -283,7 +289,9 @@ class _Run:
             Record(self.seen() / self.whole.n, self.seconds(), self.seen(), self.shown())
         )
         self.schedule.certified(self.state.seen)
-        self.freeze(certificate.proves(self.tol))
+        proven, exhausted = certificate.proves(self.tol), certificate.exhausted(self.tol)
+        self.exhausted = self.exhausted or bool(np.any(exhausted & ~proven))
+        self.freeze(proven | exhausted)
         if self.live.size:
             self.solver.refused(self.problem, self.state)
         return True

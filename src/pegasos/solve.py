@@ -99,6 +99,7 @@ def solve(
     """
     began = time.perf_counter()
     config = by_name(solver)
+    tol = check_tol(tol)
     check_loss(loss, config)
     limits = Limits(max_time, max_epochs, max_steps)
     if config is not None:
@@ -121,8 +122,8 @@ def solve(
     )
     outcome = run(
         problem,
-        choice_of(config, problem),
-        tol=check_tol(tol),
+        choice_of(config, problem, tol),
+        tol=tol,
         limits=limits,
         seed=_seed(seed),
         callbacks=functions("callbacks", callbacks),

@@ -181,7 +181,7 @@ def test_threads_change_nothing_but_rounding_and_repeat_their_bits(storage):
     solver = InteriorPoint()
     states = []
     for threads in (1, 2, 2):
-        problem = make_problem(X, data.Y, C=1.0, intercept="free", threads=threads)
+        problem = make_problem(X, data.Y, C=1.0, intercept="free", n_jobs=threads)
         state = solver.start(problem, 0)
         assert solver.advance(problem, state, work=1 << 40, stop_seen=1 << 60, stop_steps=6)
         states.append(state)

@@ -36,7 +36,8 @@ struct Cursor {
 
 // permute: rows are dealt in chunks of 2^chunk_bits consecutive ones, visited in a fresh random
 // order every epoch; chunk_bits = 0 is a plain permutation of the rows. The rows that fill no chunk
-// come last. The shuffle is drawn only as far as needed: entering an epoch costs nothing at any n.
+// come last. `chunks` are numbers of chunks; or, for chunk_bits = 0, any rows to be visited. The
+// shuffle is drawn only as far as needed: entering an epoch costs nothing at any n.
 class Sampler {
  public:
   Sampler(Sampling mode, std::uint64_t seed, std::int64_t n, int chunk_bits, Cursor* cursor,
@@ -64,6 +65,8 @@ class Sampler {
   std::int64_t lead() const { return lead_; }
   // Whether every row has been visited equally often (iid: on average).
   bool at_epoch_start() const { return place_ == 0; }
+  // Visits in this epoch.
+  std::int64_t place() const { return place_; }
 
   // The next row of the order.
   std::int64_t next() {
@@ -100,6 +103,14 @@ class Sampler {
   void settle(std::int64_t slot) {
     Cursor& c = *cursor_;
     for (; c.settled <= slot; ++c.settled) {
+      // Where a large order will be touched is known long before: the numbers come from a counter.
+      const std::int64_t later = c.settled + kLater;
+      if (whole_ > kLarge && later < whole_) {
+        __builtin_prefetch(
+            chunks_ + later +
+                random_below(seed_, static_cast<std::uint64_t>(c.draws + kLater), whole_ - later),
+            1, 2);
+      }
       const std::int64_t j = c.settled + random_below(seed_, static_cast<std::uint64_t>(c.draws++),
                                                       whole_ - c.settled);
       const std::uint32_t chosen = chunks_[j];
@@ -107,6 +118,9 @@ class Sampler {
       chunks_[c.settled] = chosen;
     }
   }
+
+  static constexpr std::int64_t kLater = 16;
+  static constexpr std::int64_t kLarge = 1 << 16;
 
   Sampling mode_;
   std::uint64_t seed_;

@@ -155,7 +155,7 @@ class LinearSVC(ClassifierMixin, BaseEstimator):
             loss=self.loss,
             n_jobs=self.n_jobs,
         )
-        choice = choice_of(solver, problem)
+        choice = choice_of(solver, problem, check_tol(self.tol))
         with ExitStack() as stack:
             callbacks = functions("callbacks", self.callbacks)
             if self.verbose:

@@ -45,6 +45,6 @@ def by_name(solver: str | Solver) -> Solver | None:
     return SOLVERS[solver]()
 
 
-def choice_of(solver: Solver | None, problem: Problem) -> Choice:
+def choice_of(solver: Solver | None, problem: Problem, tol: float) -> Choice:
     """What is to solve the problem: ``solver``, or what ``auto`` chooses."""
-    return choose(problem) if solver is None else fixed(solver)
+    return choose(problem, tol) if solver is None else fixed(solver)

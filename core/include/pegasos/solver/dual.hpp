@@ -53,7 +53,7 @@ struct DualGroup {
   LaneRange lanes;
   GroupCursor* cursor;
   ThreadOrder* orders;    // one for each thread
-  std::uint32_t* rows;    // n: those in the list, in storage order
+  std::uint32_t* rows;    // n: those in the list, in storage order until shuffled
   std::uint32_t* chunks;  // n: the order's own
   std::uint8_t* leaving;  // n, by place in the list
 };
