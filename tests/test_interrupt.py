@@ -39,7 +39,9 @@ def test_ctrl_c_returns_a_certified_model(solver):
             sent.append(time.perf_counter())
             os.kill(os.getpid(), signal.SIGINT)
         threading.Thread(target=press).start()
-        r = pegasos.solve(X, y, C=100.0, solver={name}, tol=0, seed=0, max_time=60)
+        r = pegasos.solve(
+            X, y, C=100.0, solver={name}, tol=0, seed=0, max_time=60, intercept="regularized"
+        )
         took = time.perf_counter() - sent[0]
         again = pegasos.certify(X, y, r.w, r.b, r.duals, C=100.0, intercept="regularized")
         assert r.stop_reason == "interrupted", r.stop_reason
@@ -113,7 +115,7 @@ def test_without_time_for_a_certificate_the_last_certified_model_is_returned(dat
     monkeypatch.setattr(Interruption, "_last", -np.inf)
     later = pegasos.solve(X, y, C=1.0, solver=pressing(2300), tol=0, seed=0)
     assert later.history["examples"][-1] == 2000
-    again = pegasos.certify(X, y, later.w, later.b, later.duals, C=1.0, intercept="regularized")
+    again = pegasos.certify(X, y, later.w, later.b, later.duals, C=1.0, intercept="free")
     assert again.primal == pytest.approx(later.certificate.primal, rel=1e-12)
     assert later.certificate == later.history.records[-1].certificate
 
@@ -145,7 +147,7 @@ def test_one_interrupt_ends_a_run_and_the_run_around_it(data):
     def solve_inside(record):
         inner.append(pegasos.solve(*data, C=1.0, solver=pressing(300), tol=0, seed=0))
 
-    outer = pegasos.solve(*data, C=1.0, tol=0, seed=0, callbacks=[solve_inside])
+    outer = pegasos.solve(*data, C=1.0, solver="dual", tol=0, seed=0, callbacks=[solve_inside])
     assert inner[0].stop_reason == "interrupted"
     assert outer.stop_reason == "interrupted"
     assert len(inner) == 1
@@ -162,7 +164,7 @@ def test_max_time_ends_the_run_in_time():
     X = rng.standard_normal((20_000, 20))
     y = np.where(X[:, 0] + rng.standard_normal(20_000) > 0, 1, -1)
     began = time.perf_counter()
-    result = pegasos.solve(X, y, C=10.0, tol=0, max_time=0.5, seed=0)
+    result = pegasos.solve(X, y, C=10.0, tol=0, max_time=0.5, seed=0, solver="sgds")
     assert result.stop_reason == "max_time"
     assert result.seconds >= 0.5
     assert time.perf_counter() - began < 30  # a hang, not a slow machine

@@ -276,7 +276,7 @@ def test_no_work_begins_after_max_time(monkeypatch):
 
     begun = []
 
-    class Watched(DualCoordinate):
+    class Watched(pegasos.SGDS):
         def advance(self, problem, state, **budget):
             begun.append(clock["now"])
             return super().advance(problem, state, **budget)
@@ -300,7 +300,9 @@ def test_callbacks_see_the_last_record_too():
 
 def test_history_is_a_table():
     data = toy(40, 5)
-    history = pegasos.solve(data.X, data.Y[:, 0], C=1.0, seed=0, checkpoint_every=1).history
+    history = pegasos.solve(
+        data.X, data.Y[:, 0], C=1.0, solver="dual", intercept="none", seed=0, checkpoint_every=1
+    ).history
     assert set(history) == {
         "epoch", "seconds", "examples", "primal", "dual", "gap", "relative_gap"
     }  # fmt: skip
@@ -329,7 +331,7 @@ def test_labels_may_be_anything_with_two_values():
 
 def test_result_and_certificate_say_it_in_words():
     data = toy(40, 5)
-    result = pegasos.solve(data.X, data.Y[:, 0], C=1.0, seed=0)
+    result = pegasos.solve(data.X, data.Y[:, 0], C=1.0, solver="dual", seed=0)
     assert "dual: converged" in str(result)
     assert "of the optimum" in str(result.certificate)
     assert "records" in repr(result.history)

@@ -16,7 +16,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pegasos.arguments import number
 from pegasos.certificate import (
     Certificate,
     Floats,
@@ -27,8 +26,10 @@ from pegasos.certificate import (
     feature_blocks,
 )
 from pegasos.history import History, Record
-from pegasos.interrupt import Interruption
+from pegasos.interrupt import Interruption, Patience
+from pegasos.limits import Limits
 from pegasos.problem import Problem
+from pegasos.schedule import Schedule
 from pegasos.solvers import Choice, Solver
 from pegasos.solvers.auto import fixed
 
@@ -44,29 +45,6 @@ _CERTIFY_AFTER_INTERRUPT = 0.3  # seconds an interrupted run may spend to certif
 _LARGE_WEIGHTS = 1 << 24  # entries of W that take too long to go through for that
 _WORTH_CERTIFYING = 1.2  # an estimate within this factor of tol is worth a pass
 _NEVER = 1 << 62
-
-
-@dataclass(frozen=True)
-class Limits:
-    """When to end a run that has not reached ``tol``; None is no limit."""
-
-    max_time: float | None = None
-    max_epochs: float | None = None
-    max_steps: int | None = None
-
-    def __post_init__(self) -> None:
-        """Raise ValueError for limits that are none."""
-        for name in ("max_time", "max_epochs", "max_steps"):
-            value = getattr(self, name)
-            if value is not None and not 0 < number(name, value) < 2**62:
-                raise ValueError(f"{name} must be positive and finite, or None, got {value}")
-        if self.max_steps is not None and self.max_steps != int(self.max_steps):
-            raise ValueError(f"max_steps must be a whole number, got {self.max_steps}")
-
-    @property
-    def none(self) -> bool:
-        """Whether there is no limit at all."""
-        return self.max_time is None and self.max_epochs is None and self.max_steps is None
 
 
 @dataclass(frozen=True)
@@ -180,15 +158,19 @@ class _Run:
         self.live = lanes  # those not yet certified
         everything = lanes.size == self.whole.lanes
         self.problem = self.whole if everything else self.whole.take(lanes)
-        duals = None
+        duals, self.warm = None, False
         if self.start_duals is not None and self.solver.warm_starts:
-            duals = self.start_duals[:, lanes]
+            duals, self.warm = self.start_duals[:, lanes], True
         self.state = self.solver.start(self.problem, self.seed, duals)
         self.schedule = Schedule(self.whole.n, self.checkpoint_every)
         self.trend: tuple[list[float], list[float]] = ([], [])  # epochs, gaps
 
     def loop(self) -> StopReason | None:
         """Run until the lanes are done or a limit is reached; None: another solver takes over."""
+        if self.warm and not self.record(None):
+            return "interrupted"
+        if self.live.size == 0:
+            return self.ended_well()
         stop_seen = _NEVER
         if self.limits.max_epochs is not None:
             stop_seen = min(_NEVER, max(1, round(self.limits.max_epochs * self.whole.n)))
@@ -212,13 +194,16 @@ class _Run:
                 return "interrupted"
             asked = self.asked_to_stop()
             if self.live.size == 0:
-                return "precision" if self.exhausted else "converged"
+                return self.ended_well()
             if ended is not None:
                 return ended
             if asked:
                 return "callback"
             if self.takes_over():
                 return None
+
+    def ended_well(self) -> StopReason:
+        return "precision" if self.exhausted else "converged"
 
     def advance(self, stop_seen: int, stop_steps: int) -> StopReason | None:
         """Run to the next stop in slices; None when it was reached."""
@@ -350,73 +335,6 @@ class _Run:
             f"do not fit together (row {row} has norm {np.sqrt(rows.squared_norms[row]):.3g}); "
             "scale the features"
         )
-
-
-class Schedule:
-    """When to look at a run: stops at which it may be certified, in rows visited.
-
-    Every epoch's end is a stop. Certificates are due at epochs 1, 2, 4, 8, ... where the solver
-    has estimates to ask for more, else at steps of a quarter; or every ``every`` epochs.
-    """
-
-    def __init__(self, n: int, every: float | None) -> None:
-        """Nothing certified yet."""
-        self.n = n
-        self.every = None if every is None else max(1, round(every * n))
-        self.growth = 2.0
-        self.last = 0  # rows visited at the last certificate
-        self.next_due = self.every or n
-        self.next_stop = self.next_due
-
-    def due(self, seen: int) -> bool:
-        """Whether a certificate is due; moves the next stop on."""
-        self.next_stop = min(self.next_due, (seen // self.n + 1) * self.n)
-        if self.every is not None:
-            self.next_stop = self.next_due
-        return seen >= self.next_due
-
-    def may_check(self, seen: int) -> bool:
-        """Keep certificates that estimates call for a tenth of the run apart."""
-        return self.every is None and seen >= self.last + self.last // 10
-
-    def without_estimates(self) -> None:
-        """The solver has none: certificates come by schedule alone."""
-        if self.growth != 1.25:
-            self.growth = 1.25
-            self._plan(self.last)
-
-    def certified(self, seen: int) -> None:
-        """A certificate was taken: plan the next."""
-        self.last = seen
-        self._plan(seen)
-        self.due(seen)
-
-    def _plan(self, seen: int) -> None:
-        if self.every is not None:
-            self.next_due = (seen // self.every + 1) * self.every
-        else:
-            epochs = int(seen // self.n)
-            self.next_due = max(epochs + 1, int(epochs * self.growth)) * self.n
-
-
-class Patience:
-    """Whether a certificate in progress has to be given up: so many seconds after a Ctrl-C.
-
-    It may have come before, or come while the last model of an ended run is certified.
-    """
-
-    def __init__(self, interruption: Interruption, interrupted: bool, seconds: float) -> None:
-        """Start the clock if the run was interrupted already."""
-        self.interruption, self.seconds = interruption, seconds
-        self.deadline = time.perf_counter() + seconds if interrupted else None
-
-    def over(self) -> bool:
-        """True once the time is up."""
-        if self.deadline is None:
-            if not self.interruption.requested:
-                return False
-            self.deadline = time.perf_counter() + self.seconds
-        return time.perf_counter() >= self.deadline
 
 
 def _overflow_is_checked() -> np.errstate:

@@ -48,3 +48,23 @@ class Interruption:
         if isinstance(outer, Interruption):
             outer.handle(number, frame)
         Interruption._last = time.monotonic()
+
+
+class Patience:
+    """Whether a certificate in progress has to be given up: so many seconds after a Ctrl-C.
+
+    It may have come before, or come while the last model of an ended run is certified.
+    """
+
+    def __init__(self, interruption: Interruption, interrupted: bool, seconds: float) -> None:
+        """Start the clock if the run was interrupted already."""
+        self.interruption, self.seconds = interruption, seconds
+        self.deadline = time.perf_counter() + seconds if interrupted else None
+
+    def over(self) -> bool:
+        """True once the time is up."""
+        if self.deadline is None:
+            if not self.interruption.requested:
+                return False
+            self.deadline = time.perf_counter() + self.seconds
+        return time.perf_counter() >= self.deadline

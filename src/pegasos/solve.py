@@ -14,8 +14,9 @@ from scipy import sparse
 from pegasos.arguments import floats, functions, number
 from pegasos.certificate import Certificate
 from pegasos.certificate import certify as certify_problem
-from pegasos.driver import Callback, Limits, StopReason, run
+from pegasos.driver import Callback, StopReason, run
 from pegasos.history import History
+from pegasos.limits import Limits
 from pegasos.problem import Intercept, Loss, Problem, make_problem
 from pegasos.solvers import Solver, by_name, choice_of
 

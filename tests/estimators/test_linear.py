@@ -47,18 +47,24 @@ def test_the_fit_is_proven_within_tol():
     assert model.objective_ == model.certificate_.primal
     assert model.history_["gap"][-1] == model.dual_gap_
     losses = np.maximum(0, 1 - np.where(y == 1, 1, -1) * model.decision_function(X))
-    w2 = (model.coef_**2).sum() + model.intercept_[0] ** 2
+    w2 = (model.coef_**2).sum()  # the intercept is free
     assert (100 * w2 / 2 + losses.sum()) / len(y) == pytest.approx(model.objective_, rel=1e-10)
 
 
-@pytest.mark.parametrize("options", [{}, {"fit_intercept": False}, {"intercept_scaling": 3.0}])
+@pytest.mark.parametrize(
+    "options",
+    [{"intercept": "regularized"}, {"fit_intercept": False}, {"intercept_scaling": 3.0}],
+    ids=str,
+)
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 @pytest.mark.parametrize("data", [binary, several])
-def test_it_is_the_model_scikit_learn_approaches(options, data):
+def test_it_is_the_model_scikit_learn_approaches(options, data, loss):
     X, y = data()
     X = StandardScaler().fit_transform(X)
-    ours = LinearSVC(C=0.3, tol=1e-9, max_iter=20_000, random_state=0, **options).fit(X, y)
+    ours = LinearSVC(C=0.3, loss=loss, tol=1e-9, random_state=0, **options).fit(X, y)
+    options = {name: value for name, value in options.items() if name != "intercept"}
     peer = PeerLinearSVC(
-        C=0.3, loss="hinge", tol=1e-9, max_iter=1_000_000, random_state=0, **options
+        C=0.3, loss=loss, tol=1e-9, max_iter=1_000_000, random_state=0, **options
     ).fit(X, y)
     np.testing.assert_allclose(ours.coef_, peer.coef_, rtol=1e-3, atol=1e-3)
     np.testing.assert_allclose(ours.intercept_, peer.intercept_, rtol=1e-3, atol=1e-3)
@@ -71,7 +77,7 @@ def test_class_weights_mean_what_they_mean_in_scikit_learn(class_weight, data):
     X, y = data()
     X = StandardScaler().fit_transform(X)
     options = {"C": 0.3, "class_weight": class_weight, "random_state": 0}
-    ours = LinearSVC(tol=1e-9, max_iter=20_000, **options).fit(X, y)
+    ours = LinearSVC(tol=1e-9, intercept="regularized", **options).fit(X, y)
     peer = PeerLinearSVC(loss="hinge", tol=1e-9, max_iter=1_000_000, **options).fit(X, y)
     np.testing.assert_allclose(ours.coef_, peer.coef_, rtol=2e-3, atol=2e-3)
 
@@ -114,6 +120,25 @@ def test_every_solver_can_be_asked_for(solver):
     assert model.score(X, y) > 0.7
 
 
+def test_an_intercept_is_free_unless_the_solver_or_its_scaling_says_otherwise():
+    X, y = binary()
+    free = LinearSVC(C=0.01, tol=1e-6).fit(X, y)
+    asked = LinearSVC(C=0.01, tol=1e-6, intercept="free", solver="interior").fit(X, y)
+    np.testing.assert_allclose(free.objective_, asked.objective_, rtol=3e-6)
+    penalised = LinearSVC(C=0.01, tol=1e-6, intercept="regularized").fit(X, y)
+    assert penalised.objective_ > free.objective_ * (1 + 1e-5)
+    scaled = LinearSVC(C=0.01, tol=1e-6, intercept_scaling=2.0).fit(X, y)
+    assert free.objective_ < scaled.objective_ < penalised.objective_
+
+
+def test_auto_says_what_it_chose_and_why():
+    X, y = binary()
+    model = LinearSVC(C=0.01).fit(X, y)
+    assert model.solver_.name in ("dual", "interior")
+    assert "300 rows" in model.solver_reason_
+    assert LinearSVC(solver="dual", C=0.01).fit(X, y).solver_reason_ == "as asked for"
+
+
 def test_a_fit_that_stops_early_warns_how_far_it_may_be():
     X, y = binary()
     with pytest.warns(ConvergenceWarning, match=r"max_epochs.*within [0-9.]+% of it"):
@@ -140,7 +165,7 @@ def test_a_gap_below_its_rounding_is_not_called_proven():
 
 def test_warm_start_continues_from_the_duals():
     X, y = binary(2000)
-    model = LinearSVC(C=0.01, tol=1e-4, warm_start=True, random_state=0).fit(X, y)
+    model = LinearSVC(C=0.01, tol=1e-4, solver="dual", warm_start=True, random_state=0).fit(X, y)
     cold = model.n_iter_
     model.set_params(random_state=1).fit(X, y)
     assert model.n_iter_ < cold / 2

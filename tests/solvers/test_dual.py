@@ -6,7 +6,8 @@ import pytest
 import pegasos
 from pegasos import DualCoordinate
 from pegasos.certificate import certify
-from pegasos.driver import Limits, run
+from pegasos.driver import run
+from pegasos.limits import Limits
 from pegasos.problem import make_problem
 from pegasos.solvers.face import Face
 from pegasos.testing import reference

@@ -36,9 +36,9 @@ def random_bits(seed, t):
 def visited_by_dual(problem, seed, count):
     """The first rows of DualCoordinate's order without shrinking: a permutation per pass."""
     cursor, rows = np.zeros(_core.CURSOR_SIZE, dtype=np.int64), []
+    chunks = np.arange(problem.n, dtype=np.uint32)
     while len(rows) < count:
         cursor[0] = 0
-        chunks = np.arange(problem.n, dtype=np.uint32)
         sampler = _core.Sampler("permute", random_bits(seed, 0), problem.n, 0, cursor, chunks)
         rows += [sampler.next() for _ in range(problem.n)]
     return rows[:count]

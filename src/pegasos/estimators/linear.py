@@ -17,8 +17,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pegasos.arguments import functions
-from pegasos.driver import Limits, Outcome, run
+from pegasos.driver import Outcome, run
 from pegasos.estimators.labels import check_classes_weigh, class_weights, one_vs_rest
+from pegasos.limits import Limits
 from pegasos.problem import Problem, check_sample_weight, make_problem
 from pegasos.progress import ProgressLine
 from pegasos.rows import IN_PLACE
@@ -222,9 +223,9 @@ class LinearSVC(ClassifierMixin, BaseEstimator):
         solver = by_name(self.solver)
         check_loss(self.loss, solver)
         if solver is not None:
-            solver.check_limits(limits)
             if limits.none:
                 limits = Limits(max_epochs=solver.default_epochs)
+            solver.check_limits(limits)
             if self.warm_start and not solver.warm_starts:
                 raise ValueError(f"solver {solver.name!r} would ignore warm_start=True")
         intercept: Any = "none"

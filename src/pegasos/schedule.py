@@ -1,0 +1,50 @@
+"""When to look at a run."""
+
+from __future__ import annotations
+
+
+class Schedule:
+    """When to look at a run: stops at which it may be certified, in rows visited.
+
+    Every epoch's end is a stop. Certificates are due at epochs 1, 2, 4, 8, ... where the solver
+    has estimates to ask for more, else at steps of a quarter; or every ``every`` epochs.
+    """
+
+    def __init__(self, n: int, every: float | None) -> None:
+        """Nothing certified yet."""
+        self.n = n
+        self.every = None if every is None else max(1, round(every * n))
+        self.growth = 2.0
+        self.last = 0  # rows visited at the last certificate
+        self.next_due = self.every or n
+        self.next_stop = self.next_due
+
+    def due(self, seen: int) -> bool:
+        """Whether a certificate is due; moves the next stop on."""
+        self.next_stop = min(self.next_due, (seen // self.n + 1) * self.n)
+        if self.every is not None:
+            self.next_stop = self.next_due
+        return seen >= self.next_due
+
+    def may_check(self, seen: int) -> bool:
+        """Keep certificates that estimates call for a tenth of the run apart."""
+        return self.every is None and seen >= self.last + self.last // 10
+
+    def without_estimates(self) -> None:
+        """The solver has none: certificates come by schedule alone."""
+        if self.growth != 1.25:
+            self.growth = 1.25
+            self._plan(self.last)
+
+    def certified(self, seen: int) -> None:
+        """A certificate was taken: plan the next."""
+        self.last = seen
+        self._plan(seen)
+        self.due(seen)
+
+    def _plan(self, seen: int) -> None:
+        if self.every is not None:
+            self.next_due = (seen // self.every + 1) * self.every
+        else:
+            epochs = int(seen // self.n)
+            self.next_due = max(epochs + 1, int(epochs * self.growth)) * self.n
