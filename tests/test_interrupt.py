@@ -113,8 +113,8 @@ def test_without_time_for_a_certificate_the_last_certified_model_is_returned(dat
     assert nothing.certificate.primal == 1.0
     assert nothing.certificate.dual == 0.0
     monkeypatch.setattr(Interruption, "_last", -np.inf)
-    later = pegasos.solve(X, y, C=1.0, solver=pressing(2300), tol=0, seed=0)
-    assert later.history["examples"][-1] == 2000
+    later = pegasos.solve(X, y, C=1.0, solver=pressing(4300), tol=0, seed=0)
+    assert later.history["examples"][-1] == 4000
     again = pegasos.certify(X, y, later.w, later.b, later.duals, C=1.0, intercept="free")
     assert again.primal == pytest.approx(later.certificate.primal, rel=1e-12)
     assert later.certificate == later.history.records[-1].certificate
@@ -122,9 +122,9 @@ def test_without_time_for_a_certificate_the_last_certified_model_is_returned(dat
 
 def test_weights_too_large_to_go_through_are_not_certified_after_an_interrupt(data, monkeypatch):
     monkeypatch.setattr("pegasos.driver._LARGE_WEIGHTS", 0)
-    result = pegasos.solve(*data, C=1.0, solver=pressing(2300), tol=0, seed=0)
+    result = pegasos.solve(*data, C=1.0, solver=pressing(4300), tol=0, seed=0)
     assert result.stop_reason == "interrupted"
-    assert result.history["examples"][-1] == 2000
+    assert result.history["examples"][-1] == 4000
     assert result.certificate == result.history.records[-1].certificate
 
 

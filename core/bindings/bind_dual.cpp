@@ -22,7 +22,7 @@ constexpr std::int64_t words() {
 }
 
 bool dual_advance(const PyProblem& problem, std::uint64_t seed, int chunk_bits, double row_size,
-                  bool shrink, const Matrix<double>& W, const Matrix<double>& duals,
+                  bool in_cache, bool shrink, const Matrix<double>& W, const Matrix<double>& duals,
                   const std::optional<Vector<double>>& b,
                   const std::optional<Vector<double>>& centre,
                   const std::optional<Vector<double>>& pull, const Matrix<double>& passes,
@@ -66,7 +66,8 @@ bool dual_advance(const PyProblem& problem, std::uint64_t seed, int chunk_bits, 
                       .chunks = checked("chunks", chunks, {count, n}) + g * n,
                       .leaving = checked("leaving", leaving, {count, n}) + g * n});
   }
-  const DualOptions options{seed, chunk_bits, row_size, view.threads, shrink, stop_passes};
+  const DualOptions options{seed,         chunk_bits, row_size,   in_cache,
+                            view.threads, shrink,     stop_passes};
   nb::gil_scoped_release release;
   return advance(view, options, state, groups.data(), count, {work, stop_seen, stop_steps});
 }
@@ -115,8 +116,8 @@ void bind_dual(nb::module_& m) {
       nb::make_tuple("seen", "steps", "recall", "active", "place", "passes", "parts", "rounds");
   m.attr("THREAD_ORDER_SIZE") = words<ThreadOrder>();
   m.def("dual_advance", &dual_advance, nb::arg("problem"), nb::kw_only(), nb::arg("seed"),
-        nb::arg("chunk_bits"), nb::arg("row_size"), nb::arg("shrink"), nb::arg("W").noconvert(),
-        nb::arg("duals").noconvert(), nb::arg("b").noconvert().none(),
+        nb::arg("chunk_bits"), nb::arg("row_size"), nb::arg("in_cache"), nb::arg("shrink"),
+        nb::arg("W").noconvert(), nb::arg("duals").noconvert(), nb::arg("b").noconvert().none(),
         nb::arg("centre").noconvert().none(), nb::arg("pull").noconvert().none(),
         nb::arg("passes").noconvert(), nb::arg("bounds").noconvert(), nb::arg("cursor").noconvert(),
         nb::arg("orders").noconvert(), nb::arg("rows").noconvert(), nb::arg("chunks").noconvert(),

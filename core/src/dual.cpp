@@ -15,6 +15,7 @@ using std::int64_t;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr int64_t kFewestChunks = 2048;
+constexpr int64_t kBatch = 128;
 constexpr double kWorthMerging = 3.0;  // stored values visited for every weight that is merged
 // Rounds of a pass: more if the threads undo each other's gains, fewer if they hardly meet.
 constexpr int64_t kFewestRounds = 8;
@@ -32,45 +33,26 @@ struct Part {
   LanePass* passes;
 };
 
-// The visits of one part. Lanes = 1 is one problem, with no loop over lanes left; 0 any number.
-template <int64_t Lanes, bool Squared>
+// The visits of a part, many lanes at a time.
 class Visitor {
  public:
-  Visitor(const ProblemView& problem, const DualState& state, LaneRange lanes, bool shrink)
+  Visitor(const ProblemView& problem, const DualState& state, LaneRange lanes)
       : problem_(problem),
         state_(state),
         first_(lanes.first),
-        lanes_(Lanes != 0 ? Lanes : lanes.last - lanes.first),
-        stride_(Lanes != 0 ? Lanes : problem.stride()),
-        width_(Lanes != 0 ? Lanes : lanes.width()),
-        shrink_(shrink),
+        lanes_(lanes.last - lanes.first),
+        width_(lanes.width()),
         products_(static_cast<std::size_t>(width_)),
         factors_(static_cast<std::size_t>(width_)),
         inverse_(static_cast<std::size_t>(width_)) {
     for (int64_t k = 0; k < lanes_; ++k) inverse_[k] = 1.0 / problem.s[first_ + k];
   }
 
-  void visit(Part& part, int64_t count) {
-    Sampler order = part.order.at_cursor();
-    double* W = part.W + first_;
-    for (; count > 0; --count) {
-      const int64_t ahead = order.ahead();
-      if (ahead >= 0) prefetch(part.rows == nullptr ? ahead : part.rows[ahead]);
-      const int64_t visit = order.place();
-      const int64_t next = order.next();
-      const int64_t place = part.rows == nullptr ? visit : next;
-      const int64_t row = part.rows == nullptr ? next : part.rows[next];
-      problem_.rows.dot(row, W, stride_, width_, products_.data());
-      bool moved = false;
-      bool settled = true;
-      const double squared_norm = problem_.squared_norms[row];
-      for (int64_t k = 0; k < lanes_; ++k) {
-        factors_[k] = 0.0;
-        const int y = problem_.label(row, first_ + k);
-        if (y != 0) settle(part, row, k, y, squared_norm, moved, settled);
-      }
-      if (moved) problem_.rows.axpy(row, factors_.data(), W, stride_, width_);
-      if (settled && shrink_) part.leaving[place] = 1;
+  void visit(const Part& part, const DualRows& visits) {
+    constexpr int64_t lead = 8;
+    for (int64_t i = 0; i < visits.count; ++i) {
+      if (visits.prefetch && i + lead < visits.count) prefetch(visits.rows[i + lead]);
+      visits.settled[i] = visit(part, visits.rows[i]);
     }
   }
 
@@ -84,60 +66,37 @@ class Visitor {
     __builtin_prefetch(problem_.squared_norms + row, 0, 2);
   }
 
-  void settle(Part& part, int64_t row, int64_t k, int y, double squared_norm, bool& moved,
-              bool& settled) {
-    const int64_t lane = first_ + k;
-    const double inverse = inverse_[k];
-    const double cost = problem_.cost(row, lane, y);
-    double& dual = state_.duals[row * problem_.lanes + lane];
-    LanePass& pass = part.passes[lane];
-    const bool free = part.b != nullptr;
-    const double slack = 1.0 - y * (products_[k] + (free ? part.b[lane] : 0.0));
-    double gradient = slack;
-    double q = squared_norm * inverse + (free ? state_.pull[lane] : 0.0);
-    double most = cost;
-    if constexpr (Squared) {
-      const double loss = slack > 0.0 ? cost * slack * slack : 0.0;
-      pass.gap += loss + dual * (dual / (4.0 * cost) - slack);
-      gradient -= dual / (2.0 * cost);
-      q += 1.0 / (2.0 * cost);
-      most = cost > 0.0 ? kInfinity : 0.0;
-    } else {
-      pass.gap += (slack > 0.0 ? cost * slack : 0.0) - dual * slack;
+  bool visit(const Part& part, int64_t row) {
+    const int64_t stride = problem_.stride();
+    const bool squared = problem_.loss == Loss::squared_hinge;
+    problem_.rows.dot(row, part.W + first_, stride, width_, products_.data());
+    bool moved = false;
+    bool settled = true;
+    for (int64_t k = 0; k < lanes_; ++k) {
+      factors_[k] = 0.0;
+      const int64_t lane = first_ + k;
+      const int y = problem_.label(row, lane);
+      if (y == 0) continue;
+      const double b = part.b != nullptr ? part.b[lane] : 0.0;
+      const double pull = part.b != nullptr ? state_.pull[lane] : 0.0;
+      const double change =
+          dual_step(squared, 1.0 - y * (products_[k] + b), problem_.cost(row, lane, y),
+                    problem_.squared_norms[row] * inverse_[k] + pull,
+                    state_.duals[row * problem_.lanes + lane], part.passes[lane], settled);
+      if (change == 0.0) continue;
+      factors_[k] = change * y * inverse_[k];
+      if (part.b != nullptr) part.b[lane] += change * y * pull;
+      moved = true;
     }
-    if (gradient > 0.0) {
-      if (dual >= most) {
-        settled = settled && gradient > pass.last_up;
-        return;
-      }
-      pass.up = std::max(pass.up, gradient);
-    } else {
-      if (dual <= 0.0) {
-        settled = settled && -gradient > pass.last_down;
-        return;
-      }
-      pass.down = std::max(pass.down, -gradient);
-    }
-    settled = false;
-    if (gradient == 0.0) return;
-    const double target = q > 0.0 ? dual + gradient / q : (gradient > 0.0 ? cost : 0.0);
-    const double next = std::min(most, std::max(0.0, target));
-    const double change = next - dual;
-    if (change == 0.0) return;
-    dual = next;
-    pass.rise += change * (gradient - q * change / 2.0);
-    factors_[k] = change * y * inverse;
-    if (free) part.b[lane] += change * y * state_.pull[lane];
-    moved = true;
+    if (moved) problem_.rows.axpy(row, factors_.data(), part.W + first_, stride, width_);
+    return settled;
   }
 
   const ProblemView& problem_;
   const DualState& state_;
   int64_t first_;
   int64_t lanes_;
-  int64_t stride_;
   int64_t width_;
-  bool shrink_;
   std::vector<double> products_;
   std::vector<double> factors_;
   std::vector<double> inverse_;  // 1 / s
@@ -261,17 +220,50 @@ class GroupRun {
     cursor_.steps = cursor_.seen += count;
   }
 
+  // The next `count` visits of the part's order, a batch at a time.
   void visit(Part& part, int64_t count) const {
-    const bool squared = problem_.loss == Loss::squared_hinge;
-    if (problem_.lanes == 1) {
-      squared ? visit_as<1, true>(part, count) : visit_as<1, false>(part, count);
-    } else {
-      squared ? visit_as<0, true>(part, count) : visit_as<0, false>(part, count);
+    Sampler order = part.order.at_cursor();
+    std::uint32_t rows[kBatch];
+    int64_t places[kBatch];
+    bool settled[kBatch];
+    Visitor lanes(problem_, state_, group_.lanes);
+    for (; count > 0; count -= std::min(count, kBatch)) {
+      const int64_t batch = std::min(count, kBatch);
+      for (int64_t i = 0; i < batch; ++i) {
+        const int64_t visit = order.place();
+        const int64_t next = order.next();
+        places[i] = part.rows == nullptr ? visit : next;
+        rows[i] = part.rows == nullptr ? static_cast<std::uint32_t>(next) : part.rows[next];
+      }
+      const DualRows visits = visits_of(part, rows, batch, settled);
+      problem_.lanes == 1 ? problem_.rows.dual_rows(visits) : lanes.visit(part, visits);
+      if (!options_.shrink) continue;
+      for (int64_t i = 0; i < batch; ++i) {
+        if (settled[i]) part.leaving[places[i]] = 1;
+      }
     }
   }
-  template <int64_t Lanes, bool Squared>
-  void visit_as(Part& part, int64_t count) const {
-    Visitor<Lanes, Squared>(problem_, state_, group_.lanes, options_.shrink).visit(part, count);
+
+  DualRows visits_of(const Part& part, const std::uint32_t* rows, int64_t count,
+                     bool* settled) const {
+    const ProblemView& p = problem_;
+    return {.rows = rows,
+            .count = count,
+            .w = part.W,
+            .duals = state_.duals,
+            .labels = p.labels,
+            .squared_norms = p.squared_norms,
+            .weight = p.weight,
+            .weight_stride = p.weight_row_stride,
+            .positive = p.positive[0],
+            .negative = p.negative[0],
+            .inverse = 1.0 / p.s[0],
+            .pull = part.b != nullptr ? state_.pull[0] : 0.0,
+            .b = part.b,
+            .pass = part.passes,
+            .squared = p.loss == Loss::squared_hinge,
+            .prefetch = !options_.in_cache,
+            .settled = settled};
   }
 
   // Rounds of several threads. Each starts from the same w; what they change is added up.

@@ -89,8 +89,7 @@ Four weights_of(const CsrRow<V, I>& row, const double* w, int64_t j) {
 double sum_of(Four part) { return (part[0] + part[2]) + (part[1] + part[3]); }
 
 template <class Row>
-double dot(const RowsView& x, int64_t i, const double* w) {
-  const Row row(x, i);
+double dot_row(const RowsView& x, const Row& row, const double* w) {
   Four even = {};
   Four odd = {};
   int64_t j = 0;
@@ -108,12 +107,21 @@ double dot(const RowsView& x, int64_t i, const double* w) {
 }
 
 template <class Row>
-void axpy(const RowsView& x, int64_t i, double factor, double* w) {
-  const Row row(x, i);
+double dot(const RowsView& x, int64_t i, const double* w) {
+  return dot_row(x, Row(x, i), w);
+}
+
+template <class Row>
+void axpy_row(const RowsView& x, const Row& row, double factor, double* w) {
   for (int64_t j = 0; j < row.size; ++j) {
     w[row.column(j)] += factor * static_cast<double>(row.values[j]);
   }
   w[x.d] += factor * x.bias;
+}
+
+template <class Row>
+void axpy(const RowsView& x, int64_t i, double factor, double* w) {
+  axpy_row(x, Row(x, i), factor, w);
 }
 
 template <class Row>
@@ -213,9 +221,37 @@ void prefetch(const RowsView& x, int64_t i) {
 }
 
 template <class Row>
+void dual_rows(const RowsView& x, const DualRows& v) {
+  constexpr int64_t lead = 8;
+  for (int64_t i = 0; i < v.count; ++i) {
+    if (v.prefetch && i + lead < v.count) {
+      const int64_t later = v.rows[i + lead];
+      Row(x, later).prefetch();
+      __builtin_prefetch(v.duals + later, 1, 2);
+      __builtin_prefetch(v.squared_norms + later, 0, 2);
+      __builtin_prefetch(v.labels + later, 0, 2);
+    }
+    const int64_t row = v.rows[i];
+    v.settled[i] = true;
+    const int y = v.labels[row];
+    if (y == 0) continue;
+    const Row values(x, row);
+    const double factor = y > 0 ? v.positive : v.negative;
+    const double cost = v.weight == nullptr ? factor : factor * v.weight[row * v.weight_stride];
+    const double product = dot_row(x, values, v.w) + (v.b != nullptr ? *v.b : 0.0);
+    const double change =
+        dual_step(v.squared, 1.0 - y * product, cost, v.squared_norms[row] * v.inverse + v.pull,
+                  v.duals[row], *v.pass, v.settled[i]);
+    if (change == 0.0) continue;
+    axpy_row(x, values, change * y * v.inverse, v.w);
+    if (v.b != nullptr) *v.b += change * y * v.pull;
+  }
+}
+
+template <class Row>
 constexpr RowKernels kernels_of() {
   return {&dot<Row>,          &axpy<Row>,  &dot_lanes<Row>, &axpy_lanes<Row>,
-          &squared_norm<Row>, &outer<Row>, &prefetch<Row>};
+          &squared_norm<Row>, &outer<Row>, &prefetch<Row>,  &dual_rows<Row>};
 }
 
 template <class V>

@@ -52,7 +52,7 @@ struct DualRun {
                      .chunks = chunks.data() + g * view.n(),
                      .leaving = leaving.data() + g * view.n()});
     }
-    const DualOptions options{23, 2, 1e9, view.threads, shrink, kNever};
+    const DualOptions options{23, 2, 1e9, false, view.threads, shrink, kNever};
     return pegasos::advance(view, options, state, all.data(), groups, budget);
   }
   void epochs(int64_t count) {

@@ -194,7 +194,8 @@ def certificate(
     """The bounds that the sums over all rows prove for the model (W, b)."""
     K, s, N = problem.lanes, problem.s, problem.total_weight
     e = UNIT_ROUNDOFF
-    m = problem.rows.d + 3
+    m = problem.rows.longest + 3  # terms of a product w.x
+    d = problem.rows.d + 3  # terms of |w|^2
     sums = 4 + total.column("blocks")  # roundings of a sum of compensated sums
     if total.U_negative is not None:
         sums = sums + 200  # the loss at the best b is NumPy's pairwise sum
@@ -209,7 +210,7 @@ def certificate(
         # losses by their slopes times that.
         product_error = m * e * np.sqrt(w2)
         primal_error = product_error * total.column("slope_norm") + e * (
-            sums * ((1 + np.abs(b)) * total.column("slope") + 2 * loss) + (m + 3) * s / 2 * w2
+            sums * ((1 + np.abs(b)) * total.column("slope") + 2 * loss) + (d + 3) * s / 2 * w2
         )
         if problem.loss == "squared_hinge":
             largest = np.sqrt(problem.rows.squared_norms.max())
@@ -236,7 +237,7 @@ def certificate(
         v_error = (total.column("support") + 3) * e * total.column("dual_norm") / s
         dual_error = theta * (
             sums * e * (1 + np.abs(b)) * a_sum
-            + theta * s * (2 * np.sqrt(v2) * v_error + v_error**2 + (m + 3) * e * v2) / 2
+            + theta * s * (2 * np.sqrt(v2) * v_error + v_error**2 + (d + 3) * e * v2) / 2
             + theta * (sums + 4) * e * squares
         )
         # theta = 0 proves D = 0 whatever the rest is.

@@ -28,6 +28,7 @@ class Rows:
     squared_norms: NDArray[np.float64]
     row_size: float  # stored values per row, on average
     row_bytes: float  # bytes per row, on average
+    longest: int  # stored values of the longest row
     dense: NDArray[Any] | None  # the array itself, for matrix products; None if sparse
 
     @property
@@ -69,7 +70,7 @@ def _dense(X: Any, bias: float) -> Rows:
         array = np.ascontiguousarray(array)
     array = np.require(array, requirements=["A"])
     d = array.shape[1]
-    return _checked(_core.Rows.dense(array, bias), float(d), float(d * array.itemsize), array)
+    return _checked(_core.Rows.dense(array, bias), float(d), float(d * array.itemsize), d, array)
 
 
 def _csr(X: Any, bias: float) -> Rows:
@@ -94,7 +95,8 @@ def _csr(X: Any, bias: float) -> Rows:
     except ValueError as error:
         raise ValueError(f"X is not a valid CSR matrix: {error}") from None
     size = values.size / max(n, 1)
-    return _checked(rows, size, size * (values.itemsize + indices.itemsize), None)
+    longest = int(np.diff(indptr).max()) if n else 0
+    return _checked(rows, size, size * (values.itemsize + indices.itemsize), longest, None)
 
 
 def _numbers(array: NDArray[Any]) -> NDArray[Any]:
@@ -111,7 +113,7 @@ def _numbers(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _checked(
-    core: _core.Rows, row_size: float, row_bytes: float, dense: NDArray[Any] | None
+    core: _core.Rows, row_size: float, row_bytes: float, longest: int, dense: NDArray[Any] | None
 ) -> Rows:
     if core.n < 1:
         raise ValueError("X has no rows: 0 samples, while a minimum of 1 is required")
@@ -128,7 +130,7 @@ def _checked(
         defect, row, column = core.check(lo, min(core.n, lo + step), norms)
         if defect:
             raise ValueError(_DEFECTS[defect].format(row=row, column=column, d=core.d))
-    return Rows(core, norms, row_size, row_bytes, dense)
+    return Rows(core, norms, row_size, row_bytes, longest, dense)
 
 
 _DEFECTS = {

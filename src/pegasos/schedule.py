@@ -6,7 +6,7 @@ from __future__ import annotations
 class Schedule:
     """When to look at a run: stops at which it may be certified, in rows visited.
 
-    Every epoch's end is a stop. Certificates are due at epochs 1, 2, 4, 8, ... where the solver
+    Every epoch's end is a stop. Certificates are due at epochs 1, 4, 16, ... where the solver
     has estimates to ask for more, else at steps of a quarter; or every ``every`` epochs.
     """
 
@@ -14,7 +14,7 @@ class Schedule:
         """Nothing certified yet."""
         self.n = n
         self.every = None if every is None else max(1, round(every * n))
-        self.growth = 2.0
+        self.growth = 4.0
         self.last = 0  # rows visited at the last certificate
         self.next_due = self.every or n
         self.next_stop = self.next_due

@@ -45,6 +45,7 @@ from pegasos.solvers.base import Solver, State
 from pegasos.solvers.face import Face
 
 _GROUP_LANES = 16  # wide enough that a row is read once for many lanes, few enough to shrink
+_IN_CACHE_BYTES = 1 << 23
 _FIRST_ROUNDS = 16  # in which threads merge in the first pass
 _CURSOR = {name: i for i, name in enumerate(_core.GROUP_CURSOR)}
 _NEVER = 1 << 62
@@ -128,6 +129,7 @@ class DualCoordinate(Solver):
             seed=int(state["seed"][0]),
             chunk_bits=order.chunk_bits(problem),
             row_size=problem.rows.row_size,
+            in_cache=problem.n * problem.rows.row_bytes < _IN_CACHE_BYTES,
             shrink=self.shrink,
             W=state["W"],
             duals=state["duals"],

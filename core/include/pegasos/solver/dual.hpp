@@ -16,20 +16,9 @@
 
 #include "pegasos/problem.hpp"
 #include "pegasos/sampler.hpp"
+#include "pegasos/solver/dual_step.hpp"
 
 namespace pegasos {
-
-// Of one lane. A violation is how far the gradient is from letting the dual move up, or down.
-struct LanePass {
-  double gap;  // P - D as met in the pass in hand: the rows that are not in the list add nothing
-  double up;   // the largest violations met
-  double down;
-  double rise;      // of D by the steps taken, each thread for itself
-  double lost;      // of it, because their changes add up
-  double last_gap;  // those of the last whole pass
-  double last_up;
-  double last_down;
-};
 
 struct GroupCursor {
   std::int64_t seen;    // rows visited since the start
@@ -71,6 +60,7 @@ struct DualOptions {
   std::uint64_t seed;
   int chunk_bits;        // of the order, at most
   double row_size;       // stored values of a row, on average
+  bool in_cache;         // the rows are so few that prefetching them costs more than it gains
   std::int64_t threads;  // for one group
   bool shrink;
   std::int64_t stop_passes;  // whole passes after which to pause

@@ -1,0 +1,85 @@
+// One coordinate's step of dual ascent, and a run of such steps over rows of a single lane.
+//
+// The functions are static, without any template of the standard library: the row kernels, which
+// include this, are compiled for several instruction sets.
+#pragma once
+
+#include <cstdint>
+
+namespace pegasos {
+
+// Of one lane. A violation is how far the gradient is from letting the dual move up, or down.
+struct LanePass {
+  double gap;  // P - D as met in the pass in hand: the rows that are not in the list add nothing
+  double up;   // the largest violations met
+  double down;
+  double rise;      // of D by the steps taken, each thread for itself
+  double lost;      // of it, because their changes add up
+  double last_gap;  // those of the last whole pass
+  double last_up;
+  double last_down;
+};
+
+// Moves the dual to its maximiser, and returns by how much. `q` is the curvature that the row
+// brings; `settled` becomes false unless the dual is at a bound, and further from leaving it than
+// any dual of the last pass was from its place.
+static inline double dual_step(bool squared, double slack, double cost, double q, double& dual,
+                               LanePass& pass, bool& settled) {
+  double gradient = slack;
+  double most = cost;
+  if (squared) {
+    const double loss = slack > 0.0 ? cost * slack * slack : 0.0;
+    pass.gap += loss + dual * (dual / (4.0 * cost) - slack);
+    gradient -= dual / (2.0 * cost);
+    q += 1.0 / (2.0 * cost);
+    most = cost > 0.0 ? __builtin_huge_val() : 0.0;
+  } else {
+    pass.gap += (slack > 0.0 ? cost * slack : 0.0) - dual * slack;
+  }
+  if (gradient > 0.0) {
+    if (dual >= most) {
+      settled = settled && gradient > pass.last_up;
+      return 0.0;
+    }
+    if (gradient > pass.up) pass.up = gradient;
+  } else {
+    if (dual <= 0.0) {
+      settled = settled && -gradient > pass.last_down;
+      return 0.0;
+    }
+    if (-gradient > pass.down) pass.down = -gradient;
+  }
+  settled = false;
+  // A row without features, and no curvature of the loss: to the bound at once.
+  double next = q > 0.0 ? dual + gradient / q : (gradient > 0.0 ? cost : 0.0);
+  if (gradient == 0.0) next = dual;
+  next = next < 0.0 ? 0.0 : next;
+  next = next > most ? most : next;
+  const double change = next - dual;
+  dual = next;
+  pass.rise += change * (gradient - q * change / 2.0);
+  return change;
+}
+
+// Visits of rows in a given order, one lane.
+struct DualRows {
+  const std::uint32_t* rows;
+  std::int64_t count;
+  double* w;
+  double* duals;              // n
+  const std::int8_t* labels;  // n
+  const double* squared_norms;
+  const double* weight;  // or null: all one
+  std::int64_t weight_stride;
+  double positive;  // class factors
+  double negative;
+  double inverse;  // 1 / s
+  double pull;     // of a free intercept
+  double* b;       // or null
+  LanePass* pass;
+  bool squared;
+  bool prefetch;
+  bool* settled;  // count: whether the row may leave the list
+};
+
+}  // namespace pegasos
