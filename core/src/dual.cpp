@@ -16,7 +16,8 @@ using std::int64_t;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr int64_t kFewestChunks = 2048;
 constexpr int64_t kBatch = 128;
-constexpr double kWorthMerging = 3.0;  // stored values visited for every weight that is merged
+constexpr double kWorthMerging = 3.0;      // stored values visited for every weight that is merged
+constexpr double kWorthMeeting = 1 << 14;  // stored values that a thread visits in a round
 // Rounds of a pass: more if the threads undo each other's gains, fewer if they hardly meet.
 constexpr int64_t kFewestRounds = 8;
 constexpr int64_t kSmallestRound = 32;  // visits of a thread
@@ -131,8 +132,9 @@ class GroupRun {
   void begin_pass() {
     if (cursor_.recall != 0) recall();
     const double values = static_cast<double>(cursor_.active) * options_.row_size;
-    const double merged = static_cast<double>(options_.threads * problem_.rows.weight_rows());
-    const bool worth = values >= kWorthMerging * merged * static_cast<double>(cursor_.rounds);
+    const double merged = kWorthMerging * static_cast<double>(problem_.rows.weight_rows());
+    const double rounds = static_cast<double>(options_.threads * cursor_.rounds);
+    const bool worth = values >= rounds * std::max(merged, kWorthMeeting);
     cursor_.parts = worth && cursor_.rounds > 0 ? options_.threads : 1;
     cursor_.place = 0;
     for (int64_t k = group_.lanes.first; k < group_.lanes.last; ++k) {

@@ -153,6 +153,8 @@ void outer(const RowsView& x, int64_t i, double factor, double* gram) {
   }
 }
 
+constexpr int64_t kLaterValue = 8;
+
 // `Width` lanes at a time: their partial sums stay in registers while the row streams by.
 template <class Row, int64_t Width>
 void dot_width(const RowsView& x, const Row& row, const double* W, int64_t stride, double* out) {
@@ -160,6 +162,11 @@ void dot_width(const RowsView& x, const Row& row, const double* W, int64_t strid
   const double* last = W + x.d * stride;
   for (int64_t k = 0; k < Width; ++k) sum[k] = x.bias * last[k];
   for (int64_t j = 0; j < row.size; ++j) {
+    // The weights of many lanes outgrow the nearer caches: those of a later value are asked for.
+    if (j + kLaterValue < row.size) {
+      const double* later = W + row.column(j + kLaterValue) * stride;
+      for (int64_t k = 0; k < Width; k += 8) __builtin_prefetch(later + k, 1, 3);
+    }
     const double value = static_cast<double>(row.values[j]);
     const double* w = W + row.column(j) * stride;
     for (int64_t k = 0; k < Width; ++k) sum[k] += value * w[k];

@@ -175,7 +175,8 @@ def certify(
 def blocks(problem: Problem) -> list[tuple[int, int]]:
     """Row ranges of about 10 ms of work each: a function of the problem's shape alone."""
     values = max(1.0, problem.rows.row_size) * problem.weights_shape[1]
-    step = max(1, int(_PASS_VALUES / values))
+    share = 1 if problem.threads == 1 else 4 * problem.threads  # starting threads takes a while
+    step = max(1, int(share * _PASS_VALUES / values))
     return [(lo, min(problem.n, lo + step)) for lo in range(0, problem.n, step)]
 
 

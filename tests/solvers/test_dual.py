@@ -121,18 +121,20 @@ def test_second_order_steps_take_part_and_pausing_changes_no_bit(monkeypatch):
 @pytest.mark.parametrize("lanes", [1, 3, 20])
 def test_threads_give_the_same_bits_every_time_and_the_same_optimum(intercept, lanes):
     rng = np.random.default_rng(1)
-    X = rng.standard_normal((3000, 8)) * (rng.uniform(size=(3000, 8)) < 0.5)
-    Y = np.where(X @ rng.standard_normal((8, lanes)) > rng.standard_normal((3000, lanes)), 1, -1)
+    X = rng.standard_normal((30_000, 40)).astype(np.float32)
+    Y = np.where(X @ rng.standard_normal((40, lanes)) > rng.standard_normal((30_000, lanes)), 1, -1)
     results = []
     for threads in (1, 2, 2, 3):
-        problem = make_problem(X, Y, C=0.1, intercept=intercept, n_jobs=threads)
-        results.append(run(problem, DualCoordinate(), tol=1e-6, limits=Limits(), seed=5))
+        problem = make_problem(X, Y, C=1e-4, intercept=intercept, n_jobs=threads)
+        results.append(run(problem, DualCoordinate(), tol=1e-3, limits=Limits(), seed=5))
     one, two, again, three = results
     assert two.W.tobytes() == again.W.tobytes()
     assert two.duals.tobytes() == again.duals.tobytes()
+    if lanes <= 3:  # shared passes: other steps than alone
+        assert two.W.tobytes() != one.W.tobytes()
     for other in (two, three):
-        assert (other.certificate.relative_gap <= 1e-6).all()
-        np.testing.assert_allclose(other.certificate.primal, one.certificate.primal, rtol=2e-6)
+        assert (other.certificate.relative_gap <= 1e-3).all()
+        np.testing.assert_allclose(other.certificate.primal, one.certificate.primal, rtol=2e-3)
 
 
 def test_rows_that_were_left_out_come_back():

@@ -60,7 +60,7 @@ class Team {
 
  private:
   static void wait(const std::atomic<std::int64_t>& value, std::int64_t old) {
-    for (int spin = 0; spin < 20000; ++spin) {
+    for (int spin = 0; spin < 4000; ++spin) {
       if (value.load(std::memory_order_acquire) != old) return;
 #if defined(__x86_64__)
       __builtin_ia32_pause();
