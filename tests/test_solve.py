@@ -144,7 +144,10 @@ def test_a_lane_is_what_it_is_alone(solver):
 def test_lanes_stop_when_they_are_done_and_keep_their_proof():
     data = toy(60, 5, 3, seed=6, absent=0.2)
     lam = [10.0, 0.1, 0.001]
-    result = pegasos.solve(data.X, data.Y, lam=lam, intercept="none", tol=1e-7, seed=0)
+    result = pegasos.solve(
+        data.X, data.Y, lam=lam, solver="dual", intercept="none", tol=1e-7, seed=0,
+        checkpoint_every=1,
+    )  # fmt: skip
     assert result.stop_reason == "converged"
     assert (result.certificate.relative_gap <= 1e-7).all()
     again = pegasos.certify(data.X, data.Y, result.w, duals=result.duals, lam=lam)

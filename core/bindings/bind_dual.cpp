@@ -112,8 +112,8 @@ void bind_dual(nb::module_& m) {
         "Add the sum of factor x over some rows.");
   m.attr("LANE_PASS") =
       nb::make_tuple("gap", "up", "down", "rise", "lost", "last_gap", "last_up", "last_down");
-  m.attr("GROUP_CURSOR") =
-      nb::make_tuple("seen", "steps", "recall", "active", "place", "passes", "parts", "rounds");
+  m.attr("GROUP_CURSOR") = nb::make_tuple("seen", "steps", "recall", "recalled", "idle", "active",
+                                          "place", "passes", "parts", "rounds");
   m.attr("THREAD_ORDER_SIZE") = words<ThreadOrder>();
   m.def("dual_advance", &dual_advance, nb::arg("problem"), nb::kw_only(), nb::arg("seed"),
         nb::arg("chunk_bits"), nb::arg("row_size"), nb::arg("in_cache"), nb::arg("shrink"),

@@ -16,6 +16,8 @@ using std::int64_t;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr int64_t kFewestChunks = 2048;
 constexpr int64_t kBatch = 128;
+constexpr double kLastDigits = 1e-14;
+constexpr int64_t kTrusted = 10;  // epochs after which all rows are looked at again, come what may
 constexpr double kWorthMerging = 3.0;      // stored values visited for every weight that is merged
 constexpr double kWorthMeeting = 1 << 14;  // stored values that a thread visits in a round
 // Rounds of a pass: more if the threads undo each other's gains, fewer if they hardly meet.
@@ -167,10 +169,24 @@ class GroupRun {
       if (group_.leaving[place] == 0) group_.rows[kept++] = group_.rows[place];
       group_.leaving[place] = 0;
     }
+    if (quiet()) {  // with this list, that is: all rows are looked at again
+      cursor_.recall = 1;
+      if (cursor_.active == problem_.n()) ++cursor_.idle;
+    } else {
+      cursor_.idle = 0;
+    }
     cursor_.active = kept;
-    cursor_.recall |= kept == 0;  // every dual at its bound: all rows are looked at again
+    cursor_.recall |= kept == 0 || cursor_.seen - cursor_.recalled >= kTrusted * problem_.n();
     cursor_.parts = 0;
     ++cursor_.passes;
+  }
+
+  // Whether no dual was further than the last digits from its place.
+  bool quiet() const {
+    for (int64_t k = group_.lanes.first; k < group_.lanes.last; ++k) {
+      if (std::max(state_.passes[k].up, state_.passes[k].down) > kLastDigits) return false;
+    }
+    return true;
   }
 
   // D rose by what the steps of each thread gain alone, less what they lose together.
@@ -188,6 +204,7 @@ class GroupRun {
 
   void recall() {
     cursor_.recall = 0;
+    cursor_.recalled = cursor_.seen;
     cursor_.active = problem_.n();
     std::iota(group_.rows, group_.rows + cursor_.active, 0U);
   }

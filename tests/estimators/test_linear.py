@@ -150,7 +150,7 @@ def test_a_fit_that_stops_early_warns_how_far_it_may_be():
 def test_a_fit_far_from_the_optimum_says_how_many_times():
     X, y = binary()
     with pytest.warns(ConvergenceWarning, match=r"at most [0-9.]+ times the optimum"):
-        LinearSVC(C=100, tol=1e-12, max_iter=3, random_state=0).fit(X, y)
+        LinearSVC(C=100, tol=1e-12, solver="dual", max_iter=3, random_state=0).fit(X, y)
 
 
 def test_a_gap_below_its_rounding_is_not_called_proven():

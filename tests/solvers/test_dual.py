@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import pegasos
-from pegasos import DualCoordinate
+from pegasos import DualCoordinate, _core
 from pegasos.certificate import certify
 from pegasos.driver import run
 from pegasos.limits import Limits
@@ -142,8 +142,9 @@ def test_rows_that_were_left_out_come_back():
     problem = make_problem(data.X, data.Y, C=1.0, intercept="none")
     solver = DualCoordinate()
     state = solver.start(problem, seed=0)
-    solver.advance(problem, state, work=1 << 40, stop_seen=80 * 50, stop_steps=1 << 60)
-    assert state["cursor"][0, 3] < 80
+    solver.advance(problem, state, work=1 << 40, stop_seen=80 * 9, stop_steps=1 << 60)
+    active = _core.GROUP_CURSOR.index("active")
+    assert state["cursor"][0, active] < 80
     solver.refused(problem, state)
     solver.advance(problem, state, work=1, stop_seen=1 << 60, stop_steps=1 << 60)
     solver.advance(problem, state, work=80, stop_seen=1 << 60, stop_steps=1 << 60)

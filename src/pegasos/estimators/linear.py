@@ -24,14 +24,14 @@ from pegasos.problem import Problem, check_sample_weight, make_problem
 from pegasos.progress import ProgressLine
 from pegasos.rows import IN_PLACE
 from pegasos.solve import check_loss, check_scaling, check_tol, resolve_intercept
-from pegasos.solvers import Solver, by_name, choice_of
+from pegasos.solvers import InteriorPoint, Solver, by_name, choice_of
+from pegasos.solvers.auto import TINY_VALUES
 
 _READ_TYPES = [*IN_PLACE, np.bool_]  # anything else becomes float64
 _PREDICT_BYTES = 1 << 24  # float64 bytes of X converted at a time
 
-# Problems of at most this many values x lanes are solved by exact solvers to _TINY_TOL whatever
-# tol says: it costs milliseconds, and results then agree to nearly all digits.
-_TINY_VALUES = 1 << 14
+# Tiny problems are solved to this by InteriorPoint whatever tol says: it costs milliseconds, and
+# results then agree to nearly all digits.
 _TINY_TOL = 1e-10
 
 
@@ -241,7 +241,8 @@ class LinearSVC(ClassifierMixin, BaseEstimator):
     def _working_tol(self, problem: Problem, solver: Solver) -> float:
         tol = check_tol(self.tol)
         values = problem.n * problem.rows.row_size * problem.lanes
-        return min(tol, _TINY_TOL) if solver.exact and values <= _TINY_VALUES else tol
+        tiny = values <= TINY_VALUES and isinstance(solver, InteriorPoint)
+        return min(tol, _TINY_TOL) if tiny else tol
 
     def _previous_duals(
         self, classes: NDArray[Any], shape: tuple[int, int]

@@ -33,6 +33,8 @@ SLOWER = 1.5  # than the gaps of the last passes promise
 
 _FIRST_PASSES = 4  # of DualCoordinate, before its gaps say anything
 _TRIED = 1 / 12  # of the fallback's cost is spent before anything is left
+TINY_VALUES = 1 << 14  # stored x lanes: InteriorPoint takes milliseconds, whatever tol is
+_TINY_FEATURES = 300
 _MOST_FEATURES = 3000
 _MOST_MATRIX_SHARE = 1.0  # the d x d matrices may take as much memory as X
 
@@ -87,6 +89,8 @@ def choose(problem: Problem, tol: float) -> Choice:
             DualCoordinate(),
             f"DualCoordinate: {d} features are too many for InteriorPoint's matrices",
         )
+    if d <= _TINY_FEATURES and rows.n * rows.row_size * problem.lanes <= TINY_VALUES:
+        return Choice(InteriorPoint(), f"InteriorPoint: {rows.n} rows of {d} features are few")
     dual, interior = dual_cost(problem), interior_cost(problem, tol)
     shape = f"{rows.n} rows of {rows.row_size:.3g} values, {d} features"
     epochs = interior / dual

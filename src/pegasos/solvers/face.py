@@ -117,21 +117,21 @@ class Face:
         visits = self.size * (2 + trials + int(plan[DONE]))
         in_pass = state["passes"][0, _core.LANE_PASS.index("rise")]
         active = max(1, int(state["cursor"][0, _core.GROUP_CURSOR.index("active")]))
-        self.forget(better=bool(rise / visits > in_pass / active))
+        self.forget(better=bool(rise / visits > in_pass / active), passes=visits // active)
 
-    def forget(self, *, better: bool = False) -> None:
-        """End the burst."""
+    def forget(self, *, better: bool = False, passes: int = 0) -> None:
+        """End the burst, which took as long as so many ``passes``."""
         for name in ("face", "face_rows", "burst", "burst_sums"):
             self.state.arrays.pop(name, None)
-        self.plan_next(better=better)
+        self.plan_next(better=better, least=passes)
 
-    def plan_next(self, *, better: bool) -> None:
-        """Bursts that pay come sooner."""
+    def plan_next(self, *, better: bool, least: int = 0) -> None:
+        """Bursts that pay come sooner, but passes get at least half of the time."""
         plan = self.state["plan"]
         wanted = plan[INTERVAL] // 2 if better else 2 * plan[INTERVAL]
         plan[INTERVAL] = min(_LONGEST_INTERVAL, max(2, wanted))
         passes = int(self.state["cursor"][0, _core.GROUP_CURSOR.index("passes")])
-        plan[DUE], plan[DONE] = passes + plan[INTERVAL], -1
+        plan[DUE], plan[DONE] = passes + max(least, int(plan[INTERVAL])), -1
 
     def step(self, delta: Floats) -> tuple[float, int]:
         """To clip(a + t delta) for the first t at which D rises; by how much, and the trials."""

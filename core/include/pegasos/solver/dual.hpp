@@ -21,14 +21,16 @@
 namespace pegasos {
 
 struct GroupCursor {
-  std::int64_t seen;    // rows visited since the start
-  std::int64_t steps;   // the same
-  std::int64_t recall;  // whether all rows come back with the next pass
-  std::int64_t active;  // rows in the list
-  std::int64_t place;   // visits, or rounds of several threads, in the pass in hand
-  std::int64_t passes;  // whole passes
-  std::int64_t parts;   // threads that share the pass in hand; 0: it has not begun
-  std::int64_t rounds;  // and how often they merge; 0: threads do not pay
+  std::int64_t seen;      // rows visited since the start
+  std::int64_t steps;     // the same
+  std::int64_t recall;    // whether all rows come back with the next pass
+  std::int64_t recalled;  // rows visited when they last did
+  std::int64_t idle;      // passes over all rows, the last ones, in which nothing was left to do
+  std::int64_t active;    // rows in the list
+  std::int64_t place;     // visits, or rounds of several threads, in the pass in hand
+  std::int64_t passes;    // whole passes
+  std::int64_t parts;     // threads that share the pass in hand; 0: it has not begun
+  std::int64_t rounds;    // and how often they merge; 0: threads do not pay
 };
 
 // A thread's place in its order; apart from the others', so that no two write to one cache line.
