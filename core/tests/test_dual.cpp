@@ -172,8 +172,8 @@ TEST(shrinking_leaves_rows_out_and_keeps_the_optimum) {
       if (free) shrunk.set_free();
       plain.epochs(3000);
       int64_t fewest = problem.view.n();
-      for (int time = 0; time < 60; ++time) {
-        shrunk.epochs(50);
+      for (int time = 0; time < 1000; ++time) {
+        shrunk.epochs(3);
         fewest = std::min(fewest, shrunk.cursors[0].active);
         shrunk.cursors[0].recall = 1;
       }
