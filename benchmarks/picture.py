@@ -23,6 +23,7 @@ def draw():
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
+    from matplotlib.ticker import NullFormatter
 
     panels = [found for found in map(store.read, datasets.NAMES) if _cell(found)]
     if not panels:
@@ -35,6 +36,7 @@ def draw():
     for axis, found in zip(axes.flat, panels, strict=False):
         shown |= _panel(axis, found)
         axis.set_xlabel("seconds, one thread")
+        axis.xaxis.set_minor_formatter(NullFormatter())  # those of a short axis overlap
     for axis in axes.flat[len(panels) :]:
         axis.remove()
     order = [name for name in STYLES if name in shown]
