@@ -1,0 +1,59 @@
+"""What auto's cost model rests on: the exact solvers and auto, one thread, to a certified 1e-3.
+
+    PEGASOS_DATA=folder python -m benchmarks.auto [data set ...]
+
+For each data set and C: the best of three times, nanoseconds of a visit of DualCoordinate and of a
+row's share of an iteration of InteriorPoint (the model's constants), and auto over the better one.
+"""
+
+import sys
+import time
+
+import pegasos
+from benchmarks import datasets
+
+STRENGTHS = (0.1, 1.0, 10.0)
+LIMIT = 60.0
+
+
+def main():
+    print("data, C: dual s (ns a visit) | interior s (ns a row and iteration) | auto / better")
+    for name in sys.argv[1:] or datasets.NAMES:
+        try:
+            X, y = datasets.module(name).load()
+        except datasets.MissingError as missing:
+            print(f"{name}: skipped: {missing}")
+            continue
+        for C in STRENGTHS:
+            print(f"{name}, {C:g}: {_line(X, y, C)}", flush=True)
+
+
+def _line(X, y, C):
+    n = X.shape[0]
+    dual, visits = _best(X, y, C, "dual")
+    auto, _ = _best(X, y, C, "auto")
+    text = f"{dual:.3g} ({dual / visits / n * 1e9:.0f})"
+    better = dual
+    if X.shape[1] <= 3000:
+        interior, iterations = _best(X, y, C, "interior")
+        text += f" | {interior:.3g} ({interior / iterations / n * 1e9:.0f})"
+        better = min(dual, interior)
+    return f"{text} | {auto / better:.2f}"
+
+
+def _best(X, y, C, solver):
+    """Seconds and epochs of the fastest of three runs; of one, if that takes long."""
+    times = []
+    for _ in range(3):
+        began = time.perf_counter()
+        result = pegasos.solve(
+            X, y, C=C, solver=solver, intercept="none", seed=0, n_jobs=1, max_time=LIMIT
+        )
+        times.append(time.perf_counter() - began)
+        if times[-1] > 5:
+            break
+    return min(times), result.epochs
+
+
+if __name__ == "__main__":
+    main()
