@@ -1,0 +1,44 @@
+"""auto: what it chooses, when it changes over, and that the result is proven either way."""
+
+import math
+
+import numpy as np
+import pytest
+
+import pegasos
+from pegasos.problem import make_problem
+from pegasos.solvers.auto import Choice, choose, epochs_to_go
+
+
+def test_gaps_that_halve_go_on_halving():
+    epochs, gaps = [1.0, 2.0, 3.0, 4.0], [0.8, 0.4, 0.2, 0.1]
+    assert epochs_to_go(epochs, gaps, 0.1 / 2**5) == pytest.approx(5.0)
+    assert epochs_to_go(epochs, gaps, 0.2) == 0.0
+    assert epochs_to_go(epochs, [0.1, 0.1, 0.1, 0.1], 1e-3) == math.inf
+    assert epochs_to_go(epochs, [math.inf, math.inf, math.inf, 3.0], 1e-3) == 0.0
+
+
+def test_the_fallback_takes_over_only_if_it_is_cheaper():
+    choice = Choice(pegasos.DualCoordinate(), "", pegasos.InteriorPoint(), 20.0)
+    epochs, gaps = [1.0, 2.0, 3.0, 4.0], [0.8, 0.4, 0.2, 0.1]
+    assert not choice.takes_over(epochs, gaps, 1e-3)  # 7 epochs to go
+    assert choice.takes_over(epochs, gaps, 1e-9)  # 27
+    assert choice.takes_over(epochs, gaps, 1e-3, share=0.25)  # for a quarter of the lanes
+    assert not choice.takes_over(epochs[:3], gaps[:3], 1e-9)  # too early
+
+
+def test_many_features_are_left_to_dual_coordinate():
+    problem = make_problem(np.eye(4, 5000), [[1], [-1], [1], [-1]], C=1.0)
+    assert choose(problem, 1e-3).solver == pegasos.DualCoordinate()
+    assert choose(problem, 1e-3).fallback is None
+
+
+def test_interior_point_takes_over_where_coordinates_crawl():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((20_000, 10)) + 3
+    y = np.where(X @ rng.standard_normal(10) + rng.standard_normal(20_000) > 0, 1, -1)
+    result = pegasos.solve(X, y, C=100.0, tol=1e-6, seed=0)
+    assert result.stop_reason == "converged"
+    assert result.solver.name == "interior"
+    assert "20000 rows" in result.reason
+    assert result.certificate.relative_gap <= 1e-6
