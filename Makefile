@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-CORE := $(wildcard core/include/pegasos/*.hpp core/include/pegasos/*/*.hpp core/src/*.cpp core/bindings/*)
+CORE := $(wildcard core/include/pegasos/*.hpp core/include/pegasos/*/*.hpp core/src/*.cpp core/src/*.hpp core/bindings/*)
 CORE_TESTS := $(wildcard core/tests/*)
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 CHECKED_CPP = $(shell git ls-files 'core/*.hpp' 'core/*.cpp')
