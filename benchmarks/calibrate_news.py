@@ -1,6 +1,6 @@
 """How close make_news is to the RCV1 subset it is calibrated to.
 
-    PEGASOS_DATA=folder python benchmarks/calibrate_news.py [seed]
+    PEGASOS_DATA=folder python -m benchmarks.calibrate_news [seed]
 
 At 27,613 rows and for each C (hinge loss, lam = 1/(C n), no intercept), real against generated:
 the optimum P*/P(0), where P(0) = 1; the share of support vectors at the optimum; and the epochs
@@ -8,33 +8,22 @@ that the dual solver, in the order of rows it chooses for such data, needs to a 
 1e-3, looked at after every epoch. Then, for information, the shape: the share of documents that
 contain the r-th most frequent feature, and quantiles of the non-zeros per row.
 
-Exit status: 0 if every ratio of the first table is within a factor 1.5, 1 if not, 2 without
-PEGASOS_DATA.
+Exit status: 0 if every ratio of the first table is within a factor 1.5, 1 if not, 2 without the
+data.
 """
 
-import os
 import sys
-from pathlib import Path
 
 import numpy as np
-from scipy.sparse import csr_array
-from sklearn.datasets import load_svmlight_file
 
 import pegasos
+from benchmarks import datasets
 from pegasos.data.synthetic import make_news
 
-FILE = "rcv1_ccat_subset.svm.gz"
 COSTS = (0.1, 1, 10)
 FACTOR = 1.5
 RANKS = (1, 10, 100, 1_000, 5_000, 10_000)
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-
-
-def read(path):
-    X, y = load_svmlight_file(str(path), dtype=np.float32)
-    # The solver's order of rows depends on their bytes, so both sides get the same index type.
-    indices, indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
-    return csr_array((X.data, indices, indptr), shape=X.shape), y
 
 
 def difficulty(X, y, C):
@@ -78,12 +67,12 @@ def compare(measure, real, generated):
 
 
 def main():
-    folder = os.environ.get("PEGASOS_DATA")
-    if not folder:
-        print(f"PEGASOS_DATA is not set: it names the folder that holds {FILE}", file=sys.stderr)
-        return 2
     seed = int(sys.argv[1]) if len(sys.argv) > 1 else 0
-    real = read(Path(folder) / FILE)
+    try:
+        real = datasets.module("rcv1").load()
+    except datasets.MissingError as missing:
+        print(missing, file=sys.stderr)
+        return 2
     generated = make_news(*real[0].shape, seed=seed)
 
     print(f"{'':<28} {'real':>10} {'generated':>10} {'ratio':>7}")

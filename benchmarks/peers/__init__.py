@@ -21,6 +21,11 @@ MODULES = {
     "ocas": "ocas",
 }
 
+# LIBLINEAR's stopping tolerances, and scikit-learn's, which are the same.
+LIBLINEAR_TOLERANCES = (
+    30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 1e-4, 1e-5, 1e-6,
+)  # fmt: skip
+
 
 class Fit(NamedTuple):
     """What a fit gives: the weights, and what else the peer can tell."""

@@ -1,7 +1,7 @@
 """LIBLINEAR, its own Python package: -s 3, dual coordinate descent with shrinking, hinge loss.
 
 The tolerance is -e, on the largest violation of a dual coordinate's optimality. A run ends at an
-iteration cap (300 in version 2.50) that no option raises; a tighter -e then changes nothing.
+iteration cap that no option raises; a tighter -e then changes nothing.
 """
 
 import ctypes
@@ -9,7 +9,7 @@ import ctypes
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from benchmarks.peers import Fit, Peer
+from benchmarks.peers import LIBLINEAR_TOLERANCES, Fit, Peer
 
 _CAP_REACHED = b"reaching max number of iterations"
 
@@ -21,7 +21,7 @@ class Liblinear(Peer):
     title = "LIBLINEAR"
     package = "liblinear-official"
     module = "liblinear"
-    tolerances = (30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 1e-4, 1e-5, 1e-6)
+    tolerances = LIBLINEAR_TOLERANCES
 
     def convert(self, X, y):
         from liblinear.liblinearutil import problem

@@ -7,7 +7,7 @@ the conversion to float64 is done before.
 import numpy as np
 from sklearn.svm import LinearSVC
 
-from benchmarks.peers import Fit, Peer
+from benchmarks.peers import LIBLINEAR_TOLERANCES, Fit, Peer
 
 
 class SklearnLinearSVC(Peer):
@@ -17,7 +17,7 @@ class SklearnLinearSVC(Peer):
     title = "scikit-learn LinearSVC"
     package = "scikit-learn"
     module = "sklearn"
-    tolerances = (30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 1e-4, 1e-5, 1e-6)
+    tolerances = LIBLINEAR_TOLERANCES
 
     def convert(self, X, y):
         return X.astype(np.float64), y

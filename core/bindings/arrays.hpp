@@ -20,6 +20,11 @@ using In = nb::ndarray<const T, Axes..., nb::c_contig, nb::device::cpu>;
 template <class T, class... Axes>
 using Out = nb::ndarray<T, Axes..., nb::c_contig, nb::device::cpu>;
 
+template <class T>
+using Vector = Out<T, nb::ndim<1>>;
+template <class T>
+using Matrix = Out<T, nb::ndim<2>>;
+
 template <class Array>
 auto checked(const char* name, const Array& array, std::initializer_list<std::int64_t> shape) {
   bool same = array.ndim() == shape.size();

@@ -12,11 +12,6 @@ namespace {
 using namespace pegasos;
 
 template <class T>
-using Vector = Out<T, nb::ndim<1>>;
-template <class T>
-using Matrix = Out<T, nb::ndim<2>>;
-
-template <class T>
 constexpr std::int64_t words() {
   return sizeof(T) / sizeof(std::int64_t);
 }

@@ -11,15 +11,12 @@ namespace {
 
 using namespace pegasos;
 
-using Vector = Out<double, nb::ndim<1>>;
-using Matrix = Out<double, nb::ndim<2>>;
-
 // The row variables of one lane, as the rows of a (12, n) array.
 class PyInterior {
  public:
   static constexpr std::int64_t arrays = 12;
 
-  PyInterior(nb::object problem, const Matrix& variables)
+  PyInterior(nb::object problem, const Matrix<double>& variables)
       : view_(nb::cast<const PyProblem&>(problem).view), owners_{problem, nb::cast(variables)} {
     if (view_.lanes != 1) throw std::invalid_argument("one lane at a time");
     double* first = checked("variables", variables, {arrays, view_.n()});
@@ -32,8 +29,8 @@ class PyInterior {
     }
   }
 
-  auto point(std::int64_t lo, std::int64_t hi, double step, const Vector& w, double b,
-             const Matrix& vectors) const {
+  auto point(std::int64_t lo, std::int64_t hi, double step, const Vector<double>& w, double b,
+             const Matrix<double>& vectors) const {
     const Span span = checked_span(lo, hi);
     const double* weights = weight_vector("w", w);
     double* out = checked("vectors", vectors, {3, view_.rows.weight_rows()});
@@ -43,8 +40,8 @@ class PyInterior {
                       sums.affine, sums.centre);
   }
 
-  auto affine(std::int64_t lo, std::int64_t hi, const Vector& dw, double db,
-              const Vector& second) const {
+  auto affine(std::int64_t lo, std::int64_t hi, const Vector<double>& dw, double db,
+              const Vector<double>& second) const {
     const Span span = checked_span(lo, hi);
     const double* weights = weight_vector("dw", dw);
     double* out = weight_vector("second", second);
@@ -54,7 +51,7 @@ class PyInterior {
                       sums.second);
   }
 
-  auto direction(std::int64_t lo, std::int64_t hi, bool other, double mu, const Vector& dw,
+  auto direction(std::int64_t lo, std::int64_t hi, bool other, double mu, const Vector<double>& dw,
                  double db) const {
     const Span span = checked_span(lo, hi);
     const double* weights = weight_vector("dw", dw);
@@ -65,7 +62,7 @@ class PyInterior {
   }
 
   double correct(std::int64_t lo, std::int64_t hi, double mu, double primal, double dual,
-                 const Vector& rhs) const {
+                 const Vector<double>& rhs) const {
     const Span span = checked_span(lo, hi);
     double* out = weight_vector("rhs", rhs);
     nb::gil_scoped_release release;
@@ -73,7 +70,7 @@ class PyInterior {
   }
 
   void gram(std::int64_t lo, std::int64_t hi, double constant, double light, double thin,
-            const Matrix& matrix) const {
+            const Matrix<double>& matrix) const {
     const Span span = checked_span(lo, hi);
     const std::int64_t size = view_.rows.weight_rows();
     double* out = checked("matrix", matrix, {size, size});
@@ -88,7 +85,7 @@ class PyInterior {
     if (lo < 0 || hi < lo || hi > view_.n()) throw std::invalid_argument("rows out of range");
     return {lo, hi};
   }
-  double* weight_vector(const char* name, const Vector& array) const {
+  double* weight_vector(const char* name, const Vector<double>& array) const {
     return checked(name, array, {view_.rows.weight_rows()});
   }
 
@@ -101,7 +98,7 @@ class PyInterior {
 
 void bind_interior(nb::module_& m) {
   nb::class_<PyInterior>(m, "Interior", "The interior point method's passes over the rows.")
-      .def(nb::init<nb::object, const Matrix&>(), nb::arg("problem"),
+      .def(nb::init<nb::object, const Matrix<double>&>(), nb::arg("problem"),
            nb::arg("variables").noconvert())
       .def_ro_static("ARRAYS", &PyInterior::arrays)
       .def("point", &PyInterior::point, nb::arg("lo"), nb::arg("hi"), nb::arg("step"),

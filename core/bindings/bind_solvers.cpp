@@ -10,11 +10,6 @@ namespace {
 
 using namespace pegasos;
 
-template <class T>
-using Vector = Out<T, nb::ndim<1>>;
-template <class T>
-using Matrix = Out<T, nb::ndim<2>>;
-
 Sampling sampling_mode(const std::string& name) {
   if (name == "iid") return Sampling::iid;
   if (name == "permute") return Sampling::permute;

@@ -3,23 +3,33 @@
 #include <stdexcept>
 #include <string>
 
+#include "pegasos/dense_blocks.hpp"
 #include "pegasos/rows.hpp"
+#include "pegasos/solver/interior_rows.hpp"
 
 namespace pegasos {
 
 namespace baseline {
 const RowKernels& select(const RowsView&);
-}
+const DenseKernels& select_dense(const RowsView&);
+const InteriorKernels& select_interior();
+}  // namespace baseline
 #if PEGASOS_X86_LEVELS
 namespace v2 {
 const RowKernels& select(const RowsView&);
-}
+const DenseKernels& select_dense(const RowsView&);
+const InteriorKernels& select_interior();
+}  // namespace v2
 namespace v3 {
 const RowKernels& select(const RowsView&);
-}
+const DenseKernels& select_dense(const RowsView&);
+const InteriorKernels& select_interior();
+}  // namespace v3
 namespace v4 {
 const RowKernels& select(const RowsView&);
-}
+const DenseKernels& select_dense(const RowsView&);
+const InteriorKernels& select_interior();
+}  // namespace v4
 #endif
 
 namespace {
@@ -35,6 +45,28 @@ InstructionSet best() {
 std::atomic<InstructionSet>& current() {
   static std::atomic<InstructionSet> set{best()};
   return set;
+}
+
+// What is compiled once per instruction set.
+struct Compiled {
+  const RowKernels& (*rows)(const RowsView&);
+  const DenseKernels& (*dense)(const RowsView&);
+  const InteriorKernels& (*interior)();
+};
+
+Compiled compiled() {
+  switch (instruction_set()) {
+#if PEGASOS_X86_LEVELS
+    case InstructionSet::x86_64_v2:
+      return {v2::select, v2::select_dense, v2::select_interior};
+    case InstructionSet::x86_64_v3:
+      return {v3::select, v3::select_dense, v3::select_interior};
+    case InstructionSet::x86_64_v4:
+      return {v4::select, v4::select_dense, v4::select_interior};
+#endif
+    default:
+      return {baseline::select, baseline::select_dense, baseline::select_interior};
+  }
 }
 
 }  // namespace
@@ -73,19 +105,8 @@ void use_instruction_set(InstructionSet set) {
   current().store(set);
 }
 
-const RowKernels& row_kernels(const RowsView& view) {
-  switch (instruction_set()) {
-#if PEGASOS_X86_LEVELS
-    case InstructionSet::x86_64_v2:
-      return v2::select(view);
-    case InstructionSet::x86_64_v3:
-      return v3::select(view);
-    case InstructionSet::x86_64_v4:
-      return v4::select(view);
-#endif
-    default:
-      return baseline::select(view);
-  }
-}
+const RowKernels& row_kernels(const RowsView& view) { return compiled().rows(view); }
+const DenseKernels& dense_kernels(const RowsView& view) { return compiled().dense(view); }
+const InteriorKernels& interior_kernels() { return compiled().interior(); }
 
 }  // namespace pegasos

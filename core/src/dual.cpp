@@ -15,7 +15,7 @@ namespace {
 using std::int64_t;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr int64_t kFewestChunks = 2048;
+constexpr int64_t kFewestChunks = 2048;  // of a list that has become short
 constexpr int64_t kBatch = 128;
 constexpr double kLastDigits = 1e-14;
 constexpr int64_t kTrusted = 10;  // epochs after which all rows are looked at again, come what may
@@ -135,7 +135,8 @@ class GroupRun {
   int64_t size_of(int64_t part) const { return begin_of(part + 1) - begin_of(part); }
   int bits() const {
     int bits = options_.chunk_bits;
-    while (bits > 0 && (cursor_.active >> bits) < kFewestChunks) --bits;
+    const int64_t enough = std::min(kFewestChunks, problem_.n() >> bits);
+    while (bits > 0 && (cursor_.active >> bits) < enough) --bits;
     return bits;
   }
   Part part_of(int64_t part) const {
@@ -240,11 +241,13 @@ class GroupRun {
     Team team(parts);
     for (int64_t visited = 0; visited < room && cursor_.place < cursor_.rounds; ++cursor_.place) {
       team.run([&](int64_t p) { visit(all[p], round_size(p)); });
-      for (int64_t p = 0; p < parts; ++p) visited += round_size(p);
       team.run([&](int64_t p) { merge(all, base.data(), p, losses.data() + p * kApart); });
       if (state_.b != nullptr) merge_intercepts(all, intercepts.data());
       collect(all, losses);
-      cursor_.steps = cursor_.seen += seen_in_round();
+      int64_t round = 0;
+      for (int64_t p = 0; p < parts; ++p) round += round_size(p);
+      visited += round;
+      cursor_.steps = cursor_.seen += round;
     }
   }
 
@@ -294,11 +297,6 @@ class GroupRun {
     const int64_t size = size_of(part);
     return share_begin(size, cursor_.rounds, cursor_.place + 1) -
            share_begin(size, cursor_.rounds, cursor_.place);
-  }
-  int64_t seen_in_round() const {
-    int64_t seen = 0;
-    for (int64_t p = 0; p < cursor_.parts; ++p) seen += round_size(p);
-    return seen;
   }
   void merge_intercepts(std::vector<Part>& all, double* base) const {
     const int64_t parts = cursor_.parts;

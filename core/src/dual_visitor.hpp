@@ -8,8 +8,6 @@
 
 namespace pegasos {
 
-using std::int64_t;
-
 // What one thread works on: its share of the list, its w and b, and what it met.
 struct Part {
   Sampler order;
@@ -32,12 +30,12 @@ class Visitor {
         products_(static_cast<std::size_t>(width_)),
         factors_(static_cast<std::size_t>(width_)),
         inverse_(static_cast<std::size_t>(width_)) {
-    for (int64_t k = 0; k < lanes_; ++k) inverse_[k] = 1.0 / problem.s[first_ + k];
+    for (std::int64_t k = 0; k < lanes_; ++k) inverse_[k] = 1.0 / problem.s[first_ + k];
   }
 
   void visit(const Part& part, const DualRows& visits) {
-    constexpr int64_t lead = 8;
-    for (int64_t i = 0; i < visits.count; ++i) {
+    constexpr std::int64_t lead = 8;
+    for (std::int64_t i = 0; i < visits.count; ++i) {
       if (visits.prefetch && i + lead < visits.count) prefetch(visits.rows[i + lead]);
       visits.settled[i] = visit(part, visits.rows[i]);
     }
@@ -45,23 +43,23 @@ class Visitor {
 
  private:
   // A row, and what is kept of it elsewhere.
-  void prefetch(int64_t row) const {
+  void prefetch(std::int64_t row) const {
     problem_.rows.prefetch(row);
-    const int64_t at = row * problem_.lanes + first_;
+    const std::int64_t at = row * problem_.lanes + first_;
     __builtin_prefetch(state_.duals + at, 1, 2);
     __builtin_prefetch(problem_.labels + at, 0, 2);
     __builtin_prefetch(problem_.squared_norms + row, 0, 2);
   }
 
-  bool visit(const Part& part, int64_t row) {
-    const int64_t stride = problem_.stride();
+  bool visit(const Part& part, std::int64_t row) {
+    const std::int64_t stride = problem_.stride();
     const bool squared = problem_.loss == Loss::squared_hinge;
     problem_.rows.dot(row, part.W + first_, stride, width_, products_.data());
     bool moved = false;
     bool settled = true;
-    for (int64_t k = 0; k < lanes_; ++k) {
+    for (std::int64_t k = 0; k < lanes_; ++k) {
       factors_[k] = 0.0;
-      const int64_t lane = first_ + k;
+      const std::int64_t lane = first_ + k;
       const int y = problem_.label(row, lane);
       if (y == 0) continue;
       const double b = part.b != nullptr ? part.b[lane] : 0.0;
@@ -81,9 +79,9 @@ class Visitor {
 
   const ProblemView& problem_;
   const DualState& state_;
-  int64_t first_;
-  int64_t lanes_;
-  int64_t width_;
+  std::int64_t first_;
+  std::int64_t lanes_;
+  std::int64_t width_;
   std::vector<double> products_;
   std::vector<double> factors_;
   std::vector<double> inverse_;  // 1 / s

@@ -58,6 +58,21 @@ struct Kink {
   double cost;
 };
 
+// The kinks in one part of the bracket.
+struct Bin {
+  double cost = 0.0;
+  int64_t count = 0;
+  double least = std::numeric_limits<double>::infinity();
+  double most = -std::numeric_limits<double>::infinity();
+
+  void add(double kink, double kink_cost) {
+    cost += kink_cost;
+    ++count;
+    least = std::min(least, kink);
+    most = std::max(most, kink);
+  }
+};
+
 // The hinge's slope in b starts at -(sum of c over y = +1) and rises by c at every kink: b is a
 // weighted quantile. The bracket [lo, hi] of kinks that may be it shrinks by histograms.
 double hinge_intercept(const Lane& lane) {
@@ -81,39 +96,26 @@ double hinge_intercept(const Lane& lane) {
 
   double below = 0.0;  // cost of the kinks left of the bracket
   double next = hi;    // the first kink right of it
-  std::vector<double> bins(kBins);
-  std::vector<double> least(kBins);
   for (int pass = 0; count > kFew && pass < kMostPasses; ++pass) {
     const double scale = kBins / (hi - lo);
     if (!std::isfinite(scale)) break;  // all the same
-    std::fill(bins.begin(), bins.end(), 0.0);
-    std::fill(least.begin(), least.end(), std::numeric_limits<double>::infinity());
-    std::vector<int64_t> sizes(kBins);
-    std::vector<double> most(kBins, -std::numeric_limits<double>::infinity());
+    std::vector<Bin> bins(kBins);
     lane.each([&](double kink, int, double cost) {
       if (!(lo <= kink && kink <= hi)) return;
-      const auto bin = std::min(kBins - 1, static_cast<int64_t>((kink - lo) * scale));
-      bins[bin] += cost;
-      ++sizes[bin];
-      least[bin] = std::min(least[bin], kink);
-      most[bin] = std::max(most[bin], kink);
+      bins[std::min(kBins - 1, static_cast<int64_t>((kink - lo) * scale))].add(kink, cost);
     });
-    int64_t bin = 0;
-    while (bin < kBins - 1 && (sizes[bin] == 0 || below + bins[bin] < target - slack)) {
-      below += bins[bin++];
+    int64_t at = 0;
+    while (at < kBins - 1 && (bins[at].count == 0 || below + bins[at].cost < target - slack)) {
+      below += bins[at++].cost;
     }
-    for (int64_t right = bin + 1; right < kBins; ++right) {
-      if (sizes[right] > 0) {
-        next = least[right];
-        break;
-      }
+    for (int64_t right = kBins - 1; right > at; --right) {
+      if (bins[right].count > 0) next = bins[right].least;
     }
-    count = sizes[bin];
-    if (least[bin] >= most[bin])
-      return most[bin] >= next || below + bins[bin] > target + slack ? most[bin]
-                                                                     : (most[bin] + next) / 2;
-    lo = least[bin];
-    hi = most[bin];
+    count = bins[at].count;
+    lo = bins[at].least;
+    hi = bins[at].most;
+    if (lo >= hi)
+      return hi >= next || below + bins[at].cost > target + slack ? hi : (hi + next) / 2;
   }
   std::vector<Kink> kinks;
   kinks.reserve(static_cast<std::size_t>(count));

@@ -57,6 +57,7 @@ void check_close(const GapSums& a, const GapSums& b) {
   CHECK_CLOSE(a.square_negative, b.square_negative, 1e-12 * (1.0 + b.square_negative));
   CHECK_CLOSE(a.slope, b.slope, 1e-12 * (1.0 + b.slope));
   CHECK_CLOSE(a.slope_norm, b.slope_norm, 1e-12 * (1.0 + b.slope_norm));
+  CHECK_CLOSE(a.cost_norm, b.cost_norm, 1e-12 * (1.0 + b.cost_norm));
   CHECK_CLOSE(a.dual_norm, b.dual_norm, 1e-12 * (1.0 + b.dual_norm));
   CHECK_EQUAL(a.support, b.support);
 }
@@ -64,28 +65,38 @@ void check_close(const GapSums& a, const GapSums& b) {
 }  // namespace
 
 TEST(gap_sums_are_the_naive_sums) {
-  for (int64_t lanes : {1, 3, 9}) {
-    for (bool weighted : {false, true}) {
-      CONTEXT("lanes " << lanes << ", weighted " << weighted);
-      const ToyProblem problem({.lanes = lanes, .weighted = weighted, .absent = true});
-      Pass pass(problem);
-      pass.add(0, problem.view.n(), false);
-      for (int64_t k = 0; k < lanes; ++k) {
-        GapSums want{};
-        for (int64_t i = 0; i < problem.view.n(); ++i) {
-          const int y = problem.view.label(i, k);
-          if (y == 0) continue;
-          const double norm = std::sqrt(problem.squared_norms[i]);
-          const double decision = problem.data.dot(i, pass.W, problem.stride(), k) + pass.b[k];
-          const double dual = pass.duals[i * lanes + k];
-          want.loss += problem.cost(i, k) * std::max(0.0, 1.0 - y * decision);
-          (y > 0 ? want.dual_positive : want.dual_negative) += dual;
-          want.slope += problem.cost(i, k);
-          want.slope_norm += problem.cost(i, k) * norm;
-          want.dual_norm += dual * norm;
-          want.support += dual > 0.0;
+  for (Loss loss : {Loss::hinge, Loss::squared_hinge}) {
+    for (int64_t lanes : {1, 3, 9}) {
+      for (bool weighted : {false, true}) {
+        const bool squared = loss == Loss::squared_hinge;
+        CONTEXT("squared " << squared << ", lanes " << lanes << ", weighted " << weighted);
+        ToyProblem problem({.lanes = lanes, .weighted = weighted, .absent = true});
+        problem.view.loss = loss;
+        Pass pass(problem);
+        pass.add(0, problem.view.n(), false);
+        for (int64_t k = 0; k < lanes; ++k) {
+          GapSums want{};
+          for (int64_t i = 0; i < problem.view.n(); ++i) {
+            const int y = problem.view.label(i, k);
+            if (y == 0) continue;
+            const double cost = problem.cost(i, k);
+            const double norm = std::sqrt(problem.squared_norms[i]);
+            const double decision = problem.data.dot(i, pass.W, problem.stride(), k) + pass.b[k];
+            const double slack = std::max(0.0, 1.0 - y * decision);
+            const double slope = squared ? 2 * cost * slack : cost;
+            const double dual = pass.duals[i * lanes + k];
+            const double square = squared ? dual * dual / (4 * cost) : 0.0;
+            want.loss += squared ? cost * slack * slack : cost * slack;
+            (y > 0 ? want.dual_positive : want.dual_negative) += dual;
+            (y > 0 ? want.square_positive : want.square_negative) += square;
+            want.slope += slope;
+            want.slope_norm += slope * norm;
+            want.cost_norm += squared ? cost * norm : 0.0;
+            want.dual_norm += dual * norm;
+            want.support += dual > 0.0;
+          }
+          check_close(pass.sums[k], want);
         }
-        check_close(pass.sums[k], want);
       }
     }
   }
@@ -184,33 +195,6 @@ TEST(small_terms_are_not_lost_beside_a_large_one) {
   pass.add(0, 37, false);  // 36 ones, each below half a unit of the large term
   CHECK_EQUAL(pass.sums[0].slope, 0x1p54 + 36.0);
   CHECK_EQUAL(pass.sums[0].loss, 0x1p54 + 36.0);
-}
-
-TEST(gap_sums_of_the_squared_hinge_are_the_naive_sums) {
-  ToyProblem problem({.lanes = 3, .weighted = true, .absent = true});
-  problem.view.loss = Loss::squared_hinge;
-  Pass pass(problem);
-  pass.add(0, problem.view.n(), true);
-  for (int64_t k = 0; k < 3; ++k) {
-    GapSums want{};
-    for (int64_t i = 0; i < problem.view.n(); ++i) {
-      const int y = problem.view.label(i, k);
-      if (y == 0) continue;
-      const double norm = std::sqrt(problem.squared_norms[i]);
-      const double decision = problem.data.dot(i, pass.W, problem.stride(), k) + pass.b[k];
-      const double dual = pass.duals[i * 3 + k];
-      const double slack = std::max(0.0, 1.0 - y * decision);
-      const double cost = problem.cost(i, k);
-      want.loss += cost * slack * slack;
-      (y > 0 ? want.dual_positive : want.dual_negative) += dual;
-      (y > 0 ? want.square_positive : want.square_negative) += dual * dual / (4 * cost);
-      want.slope += 2 * cost * slack;
-      want.slope_norm += 2 * cost * slack * norm;
-      want.dual_norm += dual * norm;
-      want.support += dual > 0.0 ? 1.0 : 0.0;
-    }
-    check_close(pass.sums[k], want);
-  }
 }
 
 TEST(gap_sums_do_not_depend_on_the_threads_but_for_rounding) {

@@ -13,6 +13,10 @@ namespace {
 
 enum Array { kA, kV, kR, kXi, kG, kScale, kRa, kRv, kDa, kOtherRa, kOtherRv, kOtherDa, kArrays };
 
+struct Toy : ToyProblem {
+  explicit Toy(Loss loss) : ToyProblem({.weighted = true, .absent = true}) { view.loss = loss; }
+};
+
 // A point strictly inside, with a direction already in hand.
 struct Point {
   explicit Point(const ToyProblem& toy) : n(static_cast<std::size_t>(toy.view.n())) {
@@ -91,8 +95,7 @@ TEST(a_point_sums_up_the_slack_form) {
   for (Loss loss : kLosses) {
     CONTEXT("loss " << static_cast<int>(loss));
     const bool squared = loss == Loss::squared_hinge;
-    ToyProblem toy({.weighted = true, .absent = true});
-    toy.view.loss = loss;
+    const Toy toy(loss);
     Point point(toy);
     const Point before = point;
     const InteriorRows rows = point.rows();
@@ -147,8 +150,7 @@ TEST(a_direction_solves_the_equations_of_its_rows) {
   for (Loss loss : kLosses) {
     CONTEXT("loss " << static_cast<int>(loss));
     const bool squared = loss == Loss::squared_hinge;
-    ToyProblem toy({.weighted = true, .absent = true});
-    toy.view.loss = loss;
+    const Toy toy(loss);
     Point point(toy);
     const InteriorRows rows = point.rows();
     const Span all{0, toy.view.n()};

@@ -41,7 +41,7 @@ class Problem:
     total_weight: NDArray[np.float64]  # (K,) N
     intercept: Intercept
     loss: Loss
-    threads: int  # that a pass over the rows may use; results depend on it by rounding alone
+    threads: int  # that a pass over the rows may use
     core: _core.Problem
     lane_rows: NDArray[np.int64]  # (K,) rows with y != 0
     cost: NDArray[np.float64]  # (K,) sum of c

@@ -62,8 +62,8 @@ class LinearSVC(ClassifierMixin, BaseEstimator):
     max_iter : passes over the data after which to stop anyway. None: 1000 for the stochastic
         solvers; no limit for the exact ones, which end when ``tol`` is proven.
     max_time : seconds after which to stop anyway.
-    warm_start : start the exact solver from the previous fit's duals, if the data have the same
-        rows and classes.
+    warm_start : start from the previous fit's duals, if the data have the same rows and classes.
+        ``dual`` does; ``auto`` does where it starts with ``dual``.
     n_jobs : threads; -1 is all cores, None as many as are left to this process, for data that
         repay them. The same ``random_state`` and number of threads give the same bits.
     callbacks : called with each ``pegasos.Record``; one that returns True stops the fit.

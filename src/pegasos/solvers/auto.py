@@ -36,7 +36,7 @@ _TRIED = 1 / 12  # of the fallback's cost is spent before anything is left
 TINY_VALUES = 1 << 14  # stored x lanes: InteriorPoint takes milliseconds, whatever tol is
 _TINY_FEATURES = 300
 _MOST_FEATURES = 3000
-_MOST_MATRIX_SHARE = 1.0  # the d x d matrices may take as much memory as X
+_SMALL_MATRICES = 5e7  # bytes; larger ones may take as much memory as X
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def choose(problem: Problem, tol: float) -> Choice:
     """The exact solvers for a problem, by the cost model above."""
     rows, d = problem.rows, problem.rows.d
     matrix = 24.0 * d * d
-    if d > _MOST_FEATURES or matrix > max(5e7, _MOST_MATRIX_SHARE * rows.n * rows.row_bytes):
+    if d > _MOST_FEATURES or matrix > max(_SMALL_MATRICES, rows.n * rows.row_bytes):
         return Choice(
             DualCoordinate(),
             f"DualCoordinate: {d} features are too many for InteriorPoint's matrices",

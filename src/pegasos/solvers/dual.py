@@ -46,11 +46,11 @@ from pegasos.solvers.base import Solver, State
 from pegasos.solvers.face import Face
 
 _GROUP_LANES = 16  # wide enough that a row is read once for many lanes, few enough to shrink
-_IN_CACHE_BYTES = 1 << 23
+_IN_CACHE_BYTES = 1 << 23  # of X: prefetching its rows costs more than it gains
 _FIRST_ROUNDS = 16  # in which threads merge in the first pass
 _CURSOR = {name: i for i, name in enumerate(_core.GROUP_CURSOR)}
 _NEVER = 1 << 62
-_IDLE_PASSES = 4
+_IDLE_PASSES = 4  # over all rows, with nothing left to do: float64 is exhausted
 _PASS = {name: i for i, name in enumerate(_core.LANE_PASS)}
 
 
@@ -232,8 +232,7 @@ def _groups(problem: Problem, seen: int) -> dict[str, NDArray[Any]]:
 def _pull(problem: Problem) -> Floats:
     """A twentieth of the curvature that a row brings on average.
 
-    A stronger pull balances sum a y sooner, but ties all duals together: twenty times as strong, it
-    takes more than half as many passes again.
+    A stronger pull balances sum a y sooner, but ties all duals together, which takes more passes.
     """
     pull = np.zeros(problem.weights_shape[1])
     curvature = (float(problem.rows.squared_norms.mean()) or 1.0) / problem.s

@@ -144,15 +144,9 @@ class Face:
             w = np.zeros(self.problem.weights_shape[0])
             _core.add_rows(self.problem.core, rows, change * y / self.s, w)
             balance = float(change @ y)
-            rise = (
-                float(gradient @ change)
-                - (
-                    self.s * float(w @ w)
-                    + self.pull * balance * balance
-                    + float(squares @ change**2)
-                )
-                / 2
-            )
+            curvature = self.s * float(w @ w) + self.pull * balance * balance
+            curvature += float(squares @ change**2)
+            rise = float(gradient @ change) - curvature / 2
             if rise > 0:
                 state["duals"][rows, 0] = after
                 state["W"][:, 0] += w

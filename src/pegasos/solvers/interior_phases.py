@@ -19,7 +19,7 @@ _BLOCK_VALUES = 1 << 23  # values of X in a block
 _BLOCK_PRODUCTS = 1 << 31  # products of two values in a block's Gram matrix
 _STEP_BACK = 0.995  # share of the way to the boundary
 # The centre aimed at is mu (mu after the affine step / mu)^ambition. Mehrotra's power is 3; with
-# correctors that restore centrality, aiming further saves a quarter (benchmarks/interior.py).
+# correctors that restore centrality, aiming further saves iterations.
 _AMBITION = 6
 _LAST_DIGITS = 1e-13
 _ENLARGE = 0.5  # Gondzio: how much longer a step the corrector aims at
