@@ -6,5 +6,6 @@ NB_MODULE(_core, m) {
   binding::bind_solvers(m);
   binding::bind_certificate(m);
   binding::bind_interior(m);
+  binding::bind_newton(m);
   binding::bind_dual(m);
 }

@@ -6,6 +6,7 @@
 #include "pegasos/dense_blocks.hpp"
 #include "pegasos/rows.hpp"
 #include "pegasos/solver/interior_rows.hpp"
+#include "pegasos/solver/newton_rows.hpp"
 
 namespace pegasos {
 
@@ -13,22 +14,26 @@ namespace baseline {
 const RowKernels& select(const RowsView&);
 const DenseKernels& select_dense(const RowsView&);
 const InteriorKernels& select_interior();
+const NewtonKernels& select_newton();
 }  // namespace baseline
 #if PEGASOS_X86_LEVELS
 namespace v2 {
 const RowKernels& select(const RowsView&);
 const DenseKernels& select_dense(const RowsView&);
 const InteriorKernels& select_interior();
+const NewtonKernels& select_newton();
 }  // namespace v2
 namespace v3 {
 const RowKernels& select(const RowsView&);
 const DenseKernels& select_dense(const RowsView&);
 const InteriorKernels& select_interior();
+const NewtonKernels& select_newton();
 }  // namespace v3
 namespace v4 {
 const RowKernels& select(const RowsView&);
 const DenseKernels& select_dense(const RowsView&);
 const InteriorKernels& select_interior();
+const NewtonKernels& select_newton();
 }  // namespace v4
 #endif
 
@@ -52,20 +57,22 @@ struct Compiled {
   const RowKernels& (*rows)(const RowsView&);
   const DenseKernels& (*dense)(const RowsView&);
   const InteriorKernels& (*interior)();
+  const NewtonKernels& (*newton)();
 };
 
 Compiled compiled() {
   switch (instruction_set()) {
 #if PEGASOS_X86_LEVELS
     case InstructionSet::x86_64_v2:
-      return {v2::select, v2::select_dense, v2::select_interior};
+      return {v2::select, v2::select_dense, v2::select_interior, v2::select_newton};
     case InstructionSet::x86_64_v3:
-      return {v3::select, v3::select_dense, v3::select_interior};
+      return {v3::select, v3::select_dense, v3::select_interior, v3::select_newton};
     case InstructionSet::x86_64_v4:
-      return {v4::select, v4::select_dense, v4::select_interior};
+      return {v4::select, v4::select_dense, v4::select_interior, v4::select_newton};
 #endif
     default:
-      return {baseline::select, baseline::select_dense, baseline::select_interior};
+      return {baseline::select, baseline::select_dense, baseline::select_interior,
+              baseline::select_newton};
   }
 }
 
@@ -108,5 +115,6 @@ void use_instruction_set(InstructionSet set) {
 const RowKernels& row_kernels(const RowsView& view) { return compiled().rows(view); }
 const DenseKernels& dense_kernels(const RowsView& view) { return compiled().dense(view); }
 const InteriorKernels& interior_kernels() { return compiled().interior(); }
+const NewtonKernels& newton_kernels() { return compiled().newton(); }
 
 }  // namespace pegasos

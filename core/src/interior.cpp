@@ -1,8 +1,32 @@
 #include "pegasos/solver/interior.hpp"
 
-#include "pegasos/solver/interior_blocks.hpp"
+#include "pegasos/row_blocks.hpp"
 
 namespace pegasos {
+
+static void merge(PointSums& to, const PointSums& from) {
+  to.complementarity += from.complementarity;
+  to.loss += from.loss;
+  to.dual += from.dual;
+  to.balance += from.balance;
+  to.scale += from.scale;
+  to.affine += from.affine;
+  to.centre += from.centre;
+}
+
+static void merge(StepLengths& to, const StepLengths& from) {
+  to.primal = std::min(to.primal, from.primal);
+  to.dual = std::min(to.dual, from.dual);
+}
+
+static void merge(AffineSums& to, const AffineSums& from) {
+  merge(to.steps, from.steps);
+  to.primal += from.primal;
+  to.dual += from.dual;
+  to.both += from.both;
+  to.second += from.second;
+}
+
 namespace {
 
 using std::int64_t;
@@ -16,16 +40,9 @@ Sum pass(const ProblemView& problem, Span span, const double* w, double b, int64
   const bool squared = problem.loss == Loss::squared_hinge;
   const auto all = [](int64_t) { return true; };
   const auto share_of = [&](Span share, double* to, Sum& sum) {
-    each_block(problem, share, all, [&](InteriorBlock& block) {
+    each_block(problem, share, all, [&](RowBlock& block) {
       if (w != nullptr) multiply.products(block, w);
-      for (int64_t k = 0; k < block.size;) {
-        const int64_t first = k;
-        while (++k < block.size && block.ids[k] == block.ids[k - 1] + 1) {
-        }
-        visit(InteriorBatch{block.ids[first], k - first, squared, block.y + first, block.c + first,
-                            block.products + first, b, block.factors + first},
-              sum);
-      }
+      each_batch(block, squared, b, [&](const RowBatch& batch) { visit(batch, sum); });
       if (vectors > 0) multiply.add(block, vectors, to);
     });
   };
@@ -40,7 +57,7 @@ PointSums interior_point(const ProblemView& problem, const InteriorRows& rows, S
   const InteriorKernels& kernels = interior_kernels();
   return pass<PointSums>(
       problem, span, w, b, 3, vectors,
-      [&](const InteriorBatch& batch, PointSums& sums) { kernels.point(rows, batch, step, sums); });
+      [&](const RowBatch& batch, PointSums& sums) { kernels.point(rows, batch, step, sums); });
 }
 
 AffineSums interior_affine(const ProblemView& problem, const InteriorRows& rows, Span span,
@@ -48,7 +65,7 @@ AffineSums interior_affine(const ProblemView& problem, const InteriorRows& rows,
   const InteriorKernels& kernels = interior_kernels();
   return pass<AffineSums>(
       problem, span, dw, db, 1, second,
-      [&](const InteriorBatch& batch, AffineSums& sums) { kernels.affine(rows, batch, sums); });
+      [&](const RowBatch& batch, AffineSums& sums) { kernels.affine(rows, batch, sums); });
 }
 
 StepLengths interior_direction(const ProblemView& problem, const InteriorRows& rows, Span span,
@@ -56,7 +73,7 @@ StepLengths interior_direction(const ProblemView& problem, const InteriorRows& r
                                double db) {
   const InteriorKernels& kernels = interior_kernels();
   return pass<StepLengths>(problem, span, dw, db, 0, nullptr,
-                           [&](const InteriorBatch& batch, StepLengths& steps) {
+                           [&](const RowBatch& batch, StepLengths& steps) {
                              kernels.direction(rows, direction, batch, mu, steps);
                            });
 }
@@ -64,10 +81,30 @@ StepLengths interior_direction(const ProblemView& problem, const InteriorRows& r
 double interior_correct(const ProblemView& problem, const InteriorRows& rows, Span span, double mu,
                         const StepLengths& enlarged, double* rhs) {
   const InteriorKernels& kernels = interior_kernels();
-  return pass<double>(problem, span, nullptr, 0.0, 1, rhs,
-                      [&](const InteriorBatch& batch, double& sum) {
-                        kernels.correct(rows, batch, mu, enlarged, sum);
+  return pass<double>(problem, span, nullptr, 0.0, 1, rhs, [&](const RowBatch& batch, double& sum) {
+    kernels.correct(rows, batch, mu, enlarged, sum);
+  });
+}
+
+void interior_gram(const ProblemView& problem, const InteriorRows& rows, Span span, double constant,
+                   const Weightless& limits, double* gram) {
+  const BlockProducts multiply(problem.rows);
+  const int64_t size = problem.rows.weight_rows() * problem.rows.weight_rows();
+  const auto wanted = [&](int64_t i) {
+    const double scale = rows.scale[i];
+    return scale > limits.thin || scale * problem.squared_norms[i] > limits.light;
+  };
+  in_shares<double>(problem, span, BlockGram::most_threads(size), size, gram,
+                    [&](Span share, double* out, double&) {
+                      BlockGram sum(multiply, problem.rows, constant, out);
+                      each_block(problem, share, wanted, [&](RowBlock& block) {
+                        for (int64_t k = 0; k < block.size; ++k) {
+                          block.factors[k] = rows.scale[block.ids[k]];
+                        }
+                        sum.add(block);
                       });
+                      sum.finish();
+                    });
 }
 
 }  // namespace pegasos

@@ -5,44 +5,12 @@
 // Divisions are what these loops cost, so that quotients share them.
 #include "pegasos/dense_blocks.hpp"
 #include "pegasos/solver/interior_rows.hpp"
+#include "vector_rows.hpp"
 
 namespace pegasos::PEGASOS_KERNELS {
 namespace {
 
-using std::int64_t;
-
-typedef double Eight __attribute__((vector_size(64)));
-
-template <class V>
-V load(const double* values) {
-  V out;
-  __builtin_memcpy(&out, values, sizeof(V));
-  return out;
-}
-template <class V>
-void store(double* values, V in) {
-  __builtin_memcpy(values, &in, sizeof(V));
-}
-
-template <class V>
-V larger(V one, V other) {
-  return one > other ? one : other;
-}
-template <class V>
-V smaller(V one, V other) {
-  return one < other ? one : other;
-}
-
-// A sum, and a largest value, of eight lanes; single rows go to the first.
-struct Sum {
-  Eight lanes = {};
-  void add(Eight more) { lanes += more; }
-  void add(double more) { lanes[0] += more; }
-  double total() const {
-    return ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) +
-           ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
-  }
-};
+// A largest value of eight lanes; single rows go to the first.
 struct Largest {
   Eight lanes = Eight{} + 1.0;
   void see(Eight value) { lanes = larger(lanes, value); }
@@ -67,17 +35,8 @@ struct Row {
         scale(load<V>(rows.scale + i)) {}
 };
 
-// Calls visit(V{}, k) for k = 0, 8, 16, ... with V = Eight, then for the rest with V = double.
-template <class Visit>
-void each(int64_t size, const Visit& visit) {
-  int64_t k = 0;
-  for (; k + 8 <= size; k += 8) visit(Eight{}, k);
-  for (; k < size; ++k) visit(double{}, k);
-}
-
 template <bool squared>
-void point_rows(const InteriorRows& rows, const InteriorBatch& batch, double step,
-                PointSums& sums) {
+void point_rows(const InteriorRows& rows, const RowBatch& batch, double step, PointSums& sums) {
   Sum complementarity, loss, dual, balance, scales, affine, centre;
   each(batch.size, [&](auto kind, int64_t k) {
     using V = decltype(kind);
@@ -140,7 +99,7 @@ void shorten(StepLengths& steps, const Largest& primal, const Largest& dual) {
 }
 
 template <bool squared>
-void affine_rows(const InteriorRows& rows, const InteriorBatch& batch, AffineSums& sums) {
+void affine_rows(const InteriorRows& rows, const RowBatch& batch, AffineSums& sums) {
   Sum primal, dual, both, second;
   Largest primal_fall, dual_fall;
   each(batch.size, [&](auto kind, int64_t k) {
@@ -178,7 +137,7 @@ void affine_rows(const InteriorRows& rows, const InteriorBatch& batch, AffineSum
 
 template <bool squared>
 void direction_rows(const InteriorRows& rows, const InteriorDirection& direction,
-                    const InteriorBatch& batch, double mu, StepLengths& steps) {
+                    const RowBatch& batch, double mu, StepLengths& steps) {
   Largest primal_fall, dual_fall;
   each(batch.size, [&](auto kind, int64_t k) {
     using V = decltype(kind);
@@ -211,7 +170,7 @@ V pulled(V product, double low, double high) {
 }
 
 template <bool squared>
-void correct_rows(const InteriorRows& rows, const InteriorBatch& batch, double mu,
+void correct_rows(const InteriorRows& rows, const RowBatch& batch, double mu,
                   const StepLengths& enlarged, double& total) {
   const double p = enlarged.primal;
   const double q = enlarged.dual;
@@ -238,17 +197,17 @@ void correct_rows(const InteriorRows& rows, const InteriorBatch& batch, double m
   total += sum.total();
 }
 
-void point(const InteriorRows& rows, const InteriorBatch& batch, double step, PointSums& sums) {
+void point(const InteriorRows& rows, const RowBatch& batch, double step, PointSums& sums) {
   (batch.squared ? point_rows<true> : point_rows<false>)(rows, batch, step, sums);
 }
-void affine(const InteriorRows& rows, const InteriorBatch& batch, AffineSums& sums) {
+void affine(const InteriorRows& rows, const RowBatch& batch, AffineSums& sums) {
   (batch.squared ? affine_rows<true> : affine_rows<false>)(rows, batch, sums);
 }
-void direction(const InteriorRows& rows, const InteriorDirection& to, const InteriorBatch& batch,
+void direction(const InteriorRows& rows, const InteriorDirection& to, const RowBatch& batch,
                double mu, StepLengths& steps) {
   (batch.squared ? direction_rows<true> : direction_rows<false>)(rows, to, batch, mu, steps);
 }
-void correct(const InteriorRows& rows, const InteriorBatch& batch, double mu,
+void correct(const InteriorRows& rows, const RowBatch& batch, double mu,
              const StepLengths& enlarged, double& sum) {
   (batch.squared ? correct_rows<true> : correct_rows<false>)(rows, batch, mu, enlarged, sum);
 }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pegasos.certificate import Certificate
 from pegasos.history import History, Record
 from pegasos.solve import Result, certify, solve
-from pegasos.solvers import SGDM, SGDR, SGDS, DualCoordinate, InteriorPoint, Pegasos
+from pegasos.solvers import SGDM, SGDR, SGDS, DualCoordinate, InteriorPoint, Newton, Pegasos
 from pegasos.versions import show_versions
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ __all__ = [
     "History",
     "InteriorPoint",
     "LinearSVC",
+    "Newton",
     "Pegasos",
     "Record",
     "Result",

@@ -106,6 +106,25 @@ class Interior:
     def swap(self) -> None:
         """The other direction becomes the one in hand."""
 
+class Newton:
+    """The passes over the rows of Newton's method."""
+
+    def __init__(self, problem: object, variables: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> None: ...
+
+    ARRAYS: Final[int] = ...
+    """(arg: object, /) -> int"""
+
+    def point(self, lo: int, hi: int, step: float, before: float, width: float, constant: float, sums: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> tuple[float, float, float, float]:
+        """
+        Step, add to (matrix, sum a y x); (loss, dual, what rounding leaves, sum a y).
+        """
+
+    def along(self, lo: int, hi: int, dw: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], db: float) -> None:
+        """The change of the slacks along a direction."""
+
+    def line(self, lo: int, hi: int, step: float, width: float) -> tuple[float, float]:
+        """(slope, curvature) of the loss so far along the direction."""
+
 def products_of(problem: Problem, rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], w: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
     """Write w.x of some rows."""
 

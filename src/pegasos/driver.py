@@ -102,7 +102,7 @@ class _Run:
         self.began = time.perf_counter() if began is None else began
         self.whole, self.problem = problem, problem
         self.choice = fixed(solver) if isinstance(solver, Solver) else solver
-        self.solver, self.reason = self.choice.solver, self.choice.reason
+        self.solver, self.reason = self.choice.solver.aimed_at(tol), self.choice.reason
         self.tol, self.limits, self.callbacks, self.scalar = tol, limits, callbacks, scalar
         self.seed, self.start_duals, self.checkpoint_every = seed, start_duals, checkpoint_every
         self.records: list[Record] = []
@@ -149,7 +149,7 @@ class _Run:
         """Leave the live lanes to the fallback; the groups in which it trains them."""
         assert self.choice.fallback is not None
         self.reason = f"{self.choice.reason}: it did after {self.state.seen / self.whole.n:.3g}"
-        self.solver = self.choice.fallback
+        self.solver = self.choice.fallback.aimed_at(self.tol)
         self.choice = fixed(self.solver)
         return self.groups(self.live)
 

@@ -40,6 +40,11 @@ struct ProblemView {
   }
 };
 
+// Rows lo .. hi-1.
+struct Span {
+  std::int64_t lo, hi;
+};
+
 // Lanes first .. last-1, a multiple of four columns but at the end, so that parts share no column.
 struct LaneRange {
   std::int64_t first;

@@ -7,6 +7,7 @@ from pegasos.solvers.auto import Choice, choose, fixed
 from pegasos.solvers.base import Solver, State
 from pegasos.solvers.dual import DualCoordinate
 from pegasos.solvers.interior import InteriorPoint
+from pegasos.solvers.newton import Newton
 from pegasos.solvers.pegasos import Pegasos
 from pegasos.solvers.sgd import SGDM, SGDR, SGDS
 
@@ -17,6 +18,7 @@ __all__ = [
     "Choice",
     "DualCoordinate",
     "InteriorPoint",
+    "Newton",
     "Pegasos",
     "Solver",
     "State",
@@ -25,7 +27,8 @@ __all__ = [
 ]
 
 SOLVERS: dict[str, type[Solver]] = {
-    solver.name: solver for solver in (DualCoordinate, InteriorPoint, Pegasos, SGDM, SGDR, SGDS)
+    solver.name: solver
+    for solver in (DualCoordinate, InteriorPoint, Newton, Pegasos, SGDM, SGDR, SGDS)
 }
 """What ``solver="..."`` may say."""
 

@@ -72,6 +72,10 @@ class Solver(ABC):
     lanes_apart: ClassVar[bool] = False  # trains one lane after the other
     default_epochs: ClassVar[float | None] = 1000  # limit where the user sets none
 
+    def aimed_at(self, tol: float) -> Solver:  # noqa: ARG002 - most are the same for any
+        """The solver for a run that ends when a gap of ``tol`` is proven."""
+        return self
+
     def check_limits(self, limits: AnyLimits) -> None:  # noqa: B027 - most accept any
         """Raise ValueError if the run could not end with these limits."""
 

@@ -31,10 +31,9 @@ import numpy as np
 from pegasos import _core
 from pegasos.certificate import DualsOf, Floats, GiveUp, never, relative_gap
 from pegasos.problem import Problem
+from pegasos.solvers import normal
 from pegasos.solvers.base import Solver, State
 from pegasos.solvers.interior_phases import DUAL, LOSS, POINT, STALLED, Iteration
-
-_LARGEST_D = 10_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,11 +50,7 @@ class InteriorPoint(Solver):
     def start(self, problem: Problem, seed: int, duals: Floats | None = None) -> State:  # noqa: ARG002
         """Start in the middle of the box."""
         d, n = problem.rows.d, problem.n
-        if d > _LARGEST_D:
-            raise ValueError(
-                f"InteriorPoint factors a matrix of features x features: {d} are too many (at most "
-                f"{_LARGEST_D}); use solver='dual'"
-            )
+        normal.check_features("InteriorPoint", d)
         rows = np.zeros((_core.Interior.ARRAYS, n))
         costs = problem.costs()[:, 0]
         rows[0], rows[1], rows[2], rows[3] = costs / 2, costs / 2, 1.0, 1.0

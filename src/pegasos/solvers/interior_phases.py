@@ -8,15 +8,13 @@ that rows which live elsewhere need its methods only.
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotrs
 
 from pegasos import _core
 from pegasos.certificate import Floats
 from pegasos.problem import Problem
+from pegasos.solvers import normal
 from pegasos.solvers.base import State
 
-_BLOCK_VALUES = 1 << 23  # values of X in a block
-_BLOCK_PRODUCTS = 1 << 31  # products of two values in a block's Gram matrix
 _STEP_BACK = 0.995  # share of the way to the boundary
 # The centre aimed at is mu (mu after the affine step / mu)^ambition. Mehrotra's power is 3; with
 # correctors that restore centrality, aiming further saves iterations.
@@ -55,7 +53,7 @@ class Iteration:
         self.s = float(problem.s[0])
         # Complementarity is a sum of so many products.
         self.products = float(problem.lane_rows[0]) * (2 if problem.loss == "hinge" else 1)
-        self.blocks = _blocks(problem)
+        self.blocks = normal.row_ranges(problem)
 
     def visit_block(self) -> int:
         """Do one block of the phase in hand; the rows visited."""
@@ -113,25 +111,17 @@ class Iteration:
         state["parts"][:] = 0.0
 
     def _factor(self) -> None:
-        """Cholesky; a matrix that is not positive definite is lifted a little."""
-        factor, lift = self.state["factor"], 0.0
-        while lift < 1:
-            # The core fills the upper triangle by rows: the lower one by columns.
-            np.copyto(factor, self.state["gram"].T)
-            diagonal = np.einsum("ii->i", factor)
-            diagonal[: -1 if self.free else None] += self.s
-            diagonal *= 1 + lift
-            _, failed = dpotrf(factor, lower=1, clean=0, overwrite_a=1)
-            if not failed:
-                return
-            lift = max(1e-14, 100 * lift)
-        self.state["flags"][STALLED] = 1
+        penalty = np.full(self.problem.rows.d + 1, self.s)
+        if self.free:
+            penalty[-1] = 0.0
+        if not normal.factor(self.state["gram"], penalty, self.state["factor"]):
+            self.state["flags"][STALLED] = 1
 
     def _solve(self) -> None:
         """The direction (dw, db) of the right-hand side."""
         state = self.state
-        solution, _ = dpotrs(state["factor"], state["rhs"], lower=1)
-        if not np.isfinite(solution).all():
+        solution = normal.solved(state["factor"], state["rhs"])
+        if solution is None:
             state["flags"][STALLED] = 1
             return
         state["direction"][:-1], state["direction"][-1] = solution, 0.0
@@ -265,10 +255,3 @@ class Iteration:
         """The objective times N."""
         w = self.state["w"]
         return self.s / 2 * float(w @ w) + float(self.state["sums"][LOSS])
-
-
-def _blocks(problem: Problem) -> list[tuple[int, int]]:
-    """Ranges of rows that take some hundredths of a second each."""
-    n, size = problem.n, max(1.0, problem.rows.row_size)
-    step = max(64, int(min(_BLOCK_VALUES / size, _BLOCK_PRODUCTS / size**2)))
-    return [(lo, min(n, lo + step)) for lo in range(0, n, step)]

@@ -7,10 +7,6 @@
 
 namespace pegasos {
 
-struct Span {
-  std::int64_t lo, hi;
-};
-
 // Steps by `step` along the direction in hand, then looks at the rows from (w, b). Adds to three
 // vectors of d + 1: sum a y x, the affine right-hand side sum t x, and its derivative by mu.
 PointSums interior_point(const ProblemView& problem, const InteriorRows& rows, Span span,

@@ -14,6 +14,8 @@
 
 #include <cstdint>
 
+#include "pegasos/row_batch.hpp"
+
 namespace pegasos {
 
 // Targets and the direction that belongs to them.
@@ -58,25 +60,15 @@ struct AffineSums {
   double primal = 0.0, dual = 0.0, both = 0.0;
   double second = 0.0;  // sum t of the second-order terms
 };
-// Consecutive rows of a pass.
-struct InteriorBatch {
-  std::int64_t first, size;
-  bool squared;
-  const double* y;
-  const double* c;
-  const double* products;  // with w or dw
-  double b;                // or db
-  double* factors;         // of the sums over x to come, kBlockRows apart
-};
 
 // The arithmetic between two products with the rows, compiled for one instruction set. Sums are
 // added to, steps shortened.
 struct InteriorKernels {
-  void (*point)(const InteriorRows&, const InteriorBatch&, double step, PointSums&);
-  void (*affine)(const InteriorRows&, const InteriorBatch&, AffineSums&);
-  void (*direction)(const InteriorRows&, const InteriorDirection&, const InteriorBatch&, double mu,
+  void (*point)(const InteriorRows&, const RowBatch&, double step, PointSums&);
+  void (*affine)(const InteriorRows&, const RowBatch&, AffineSums&);
+  void (*direction)(const InteriorRows&, const InteriorDirection&, const RowBatch&, double mu,
                     StepLengths&);
-  void (*correct)(const InteriorRows&, const InteriorBatch&, double mu, const StepLengths& enlarged,
+  void (*correct)(const InteriorRows&, const RowBatch&, double mu, const StepLengths& enlarged,
                   double& sum);
 };
 

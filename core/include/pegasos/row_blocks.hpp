@@ -1,17 +1,19 @@
-// How a pass of the interior point method goes over the rows: in blocks, on threads.
+// How a pass over the rows of one lane goes: in blocks, on threads.
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "pegasos/dense_blocks.hpp"
 #include "pegasos/parallel.hpp"
-#include "pegasos/solver/interior.hpp"
+#include "pegasos/problem.hpp"
+#include "pegasos/row_batch.hpp"
 
 namespace pegasos {
 
 // Up to kBlockRows members of the lane.
-struct InteriorBlock {
+struct RowBlock {
   std::int64_t size = 0;
   std::int64_t ids[kBlockRows];
   double y[kBlockRows];
@@ -29,7 +31,7 @@ class BlockProducts {
 
   const DenseKernels* dense() const { return dense_; }
 
-  void products(InteriorBlock& block, const double* w) const {
+  void products(RowBlock& block, const double* w) const {
     if (dense_ != nullptr) {
       dense_->products(rows_.view(), block.ids, block.size, w, block.products);
       return;
@@ -40,7 +42,7 @@ class BlockProducts {
   }
 
   // Adds the first `sums` factors times the rows to as many vectors of d + 1.
-  void add(const InteriorBlock& block, std::int64_t sums, double* out) const {
+  void add(const RowBlock& block, std::int64_t sums, double* out) const {
     if (dense_ != nullptr) {
       dense_->add(rows_.view(), block.ids, block.size, block.factors, sums, out);
       return;
@@ -57,10 +59,58 @@ class BlockProducts {
   const DenseKernels* dense_;
 };
 
+// Adds sum scale z z', z = (x, constant), to the upper triangle of a (d + 1) x (d + 1) matrix.
+class BlockGram {
+ public:
+  BlockGram(const BlockProducts& multiply, const Rows& rows, double constant, double* out)
+      : multiply_(multiply),
+        rows_(rows),
+        constant_(constant),
+        out_(out),
+        scratch_(static_cast<std::size_t>(multiply.dense() != nullptr ? packed_size(rows.d())
+                                                                      : rows.d() + 1)) {}
+
+  // The block's first factors are the rows' scales; they are used up.
+  void add(RowBlock& block) {
+    if (multiply_.dense() != nullptr) {
+      for (std::int64_t k = 0; k < block.size; ++k) block.factors[k] = std::sqrt(block.factors[k]);
+      multiply_.dense()->gram(rows_.view(), block.ids, block.size, block.factors, constant_,
+                              scratch_.data(), out_);
+      return;
+    }
+    for (std::int64_t k = 0; k < block.size; ++k) {
+      rows_.outer(block.ids[k], block.factors[k], out_);
+      total_ += block.factors[k];
+    }
+    multiply_.add(block, 1, scratch_.data());
+  }
+
+  // What the constant adds to sparse rows' sums; once, after the last block.
+  void finish() {
+    if (multiply_.dense() != nullptr) return;
+    const std::int64_t d = rows_.d();
+    for (std::int64_t j = 0; j < d; ++j) out_[j * (d + 1) + d] += constant_ * scratch_[j];
+    out_[(d + 1) * (d + 1) - 1] += constant_ * constant_ * total_;
+  }
+
+  // Threads that may have a matrix of their own: two always, more if the matrices are small.
+  static std::int64_t most_threads(std::int64_t size) {
+    return std::max<std::int64_t>(2, (std::int64_t{32} << 20) / (8 * size));
+  }
+
+ private:
+  const BlockProducts& multiply_;
+  const Rows& rows_;
+  double constant_;
+  double* out_;
+  std::vector<double> scratch_;
+  double total_ = 0.0;
+};
+
 // Calls body(block) for those members of the lane that are `wanted(row)`.
 template <class Wanted, class Body>
 void each_block(const ProblemView& problem, Span span, Wanted wanted, Body body) {
-  InteriorBlock block;
+  RowBlock block;
   for (std::int64_t row = span.lo; row < span.hi; ++row) {
     const int y = problem.label(row, 0);
     if (y == 0) continue;
@@ -77,30 +127,19 @@ void each_block(const ProblemView& problem, Span span, Wanted wanted, Body body)
   if (block.size > 0) body(block);
 }
 
+// Calls visit(batch) for the block's runs of consecutive rows.
+template <class Visit>
+void each_batch(RowBlock& block, bool squared, double b, const Visit& visit) {
+  for (std::int64_t k = 0; k < block.size;) {
+    const std::int64_t first = k;
+    while (++k < block.size && block.ids[k] == block.ids[k - 1] + 1) {
+    }
+    visit(RowBatch{block.ids[first], k - first, squared, block.y + first, block.c + first,
+                   block.products + first, b, block.factors + first});
+  }
+}
+
 inline void merge(double& to, double from) { to += from; }
-
-inline void merge(PointSums& to, const PointSums& from) {
-  to.complementarity += from.complementarity;
-  to.loss += from.loss;
-  to.dual += from.dual;
-  to.balance += from.balance;
-  to.scale += from.scale;
-  to.affine += from.affine;
-  to.centre += from.centre;
-}
-
-inline void merge(StepLengths& to, const StepLengths& from) {
-  to.primal = std::min(to.primal, from.primal);
-  to.dual = std::min(to.dual, from.dual);
-}
-
-inline void merge(AffineSums& to, const AffineSums& from) {
-  merge(to.steps, from.steps);
-  to.primal += from.primal;
-  to.dual += from.dual;
-  to.both += from.both;
-  to.second += from.second;
-}
 
 // Runs body(share, out, sum) on shares of the span, at most `most` threads; what each adds to its
 // `size` values of out, and to its sum, is merged in the order of the shares.

@@ -1,0 +1,301 @@
+"""Newton: exact, for many more rows than features.
+
+The hinge is rounded off within ``width`` of its kink, and the smooth problem
+
+    min s/2 |w|^2 + sum c h(1 - y (w.x + b)),   h' = min(1, max(0, 1/2 + m / 2 width))
+
+is solved by Newton's method with an exact line search, while the width shrinks. The duals are
+a = c h'(m): in the box whatever w is, so that D is a bound at every step. What rounding leaves
+between P and D is at most c width / 8 for each row within ``width`` of the kink, and there are the
+fewer of those the smaller it is. So the width falls with the square root of the gap: a gap of 1e-3
+takes one of a few hundredths, where the problem is still smooth and Newton's method quick.
+
+Only rows within ``width`` of the kink are curved, so that the matrix of an iteration is the sum
+over a part of the rows, and sum a y x changes by the rows whose duals do. The products of all rows
+with the direction are the one pass over X that each iteration makes; the line search is along these
+numbers alone. The squared hinge is smooth by itself.
+
+Far from the solution, and where features are rarer than the rows near the kink, full steps are far
+too long: then the matrix is damped by its largest diagonal so far (Levenberg and Marquardt).
+
+An iteration is one epoch and one step. It is cut into phases, each of which visits the rows range
+by range, and can pause after any.
+
+State: ``rows`` (slack m = 1 - y f, and its change along the direction), ``w``, ``b``, ``sums`` (the
+matrix, and sum a y x as its last row), the numbers of the iteration in hand, and ``place`` (phase,
+range).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from pegasos import _core
+from pegasos.certificate import DualsOf, Floats, GiveUp, never, relative_gap
+from pegasos.problem import Problem
+from pegasos.solvers import normal
+from pegasos.solvers.base import Solver, State
+
+_FIRST_WIDTH = 2.0  # at w = 0 every slack is 1
+_NARROWER = 0.3  # at most, at once
+_SHARE = 0.5  # of the gap aimed at that rounding may take
+_SETTLED = 0.3  # what Newton still gains, over what rounding leaves, before the width shrinks
+_EXACT = 0.02  # slope left by the line search
+_MOST_TRIES = 30
+_LAST_DIGITS = 1e-14
+
+_PHASES = ("point", "along", "line")
+
+# Entries of state["rounded"], in the order of _core.Newton.point.
+_LOSS, _DUAL, _ROUNDED, _BALANCE = range(4)
+# Entries of state["search"].
+_STEP, _LOW, _HIGH, _SLOPE, _TRIES = range(5)
+# Entries of state["numbers"].
+_BEFORE, _WIDTH, _DAMPING, _GAIN, _AIM = range(5)
+# Entries of state["flags"].
+_STARTED, _STALLED = range(2)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Newton(Solver):
+    """Newton's method on the smoothed hinge, one lane at a time.
+
+    ``aim`` is the relative gap it makes for; a run sets it to its ``tol``.
+    """
+
+    aim: float = 1e-3
+
+    name: ClassVar[str] = "newton"
+    intercepts: ClassVar[frozenset[str]] = frozenset({"none", "regularized", "free"})
+    losses: ClassVar[frozenset[str]] = frozenset({"hinge", "squared_hinge"})
+    exact: ClassVar[bool] = True
+    lanes_apart: ClassVar[bool] = True
+    default_epochs: ClassVar[float | None] = None
+
+    def aimed_at(self, tol: float) -> Newton:
+        """Shrink the width as far as ``tol`` needs."""
+        return replace(self, aim=tol)
+
+    def start(self, problem: Problem, seed: int, duals: Floats | None = None) -> State:  # noqa: ARG002
+        """Start from w = 0."""
+        d = problem.rows.d
+        normal.check_features("Newton", d)
+        rows = np.zeros((_core.Newton.ARRAYS, problem.n))
+        rows[0] = 1.0
+        return State(
+            {
+                "rows": rows,
+                "w": np.zeros(d + 1),
+                "b": np.zeros(1),
+                "sums": np.zeros((d + 2, d + 1)),
+                "factor": np.zeros((d + 1, d + 1), order="F"),
+                "heights": np.zeros(d + 1),  # the largest diagonal so far, for a width of 1
+                "direction": np.zeros(d + 2),  # dw, db
+                "rounded": np.zeros(4),
+                "line": np.zeros(2),
+                "search": np.zeros(5),
+                "numbers": np.array([0.0, _FIRST_WIDTH, 0.0, math.inf, self.aim]),
+                "flags": np.zeros(2, dtype=np.int64),
+                "place": np.zeros(2, dtype=np.int64),
+                "cursor": np.zeros(2, dtype=np.int64),
+            }
+        )
+
+    def advance(
+        self, problem: Problem, state: State, *, work: int, stop_seen: int, stop_steps: int
+    ) -> bool:
+        """Iterate; a step is an iteration, which counts as one visit of each row."""
+        iteration = _Iteration(problem, state)
+        while state.seen < stop_seen and state.steps < stop_steps:
+            if work <= 0:
+                return False
+            if self.stalled(problem, state):
+                state["cursor"][:] += (problem.n, 1)
+                work -= problem.n
+                continue
+            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+                work -= iteration.visit_range()
+        return True
+
+    def weights(self, problem: Problem, state: State, give_up: GiveUp = never) -> Floats:  # noqa: ARG002
+        """W as it stands; b, if free, is found by the certificate."""
+        return state["w"].reshape(problem.weights_shape)
+
+    def duals(self, problem: Problem, state: State) -> DualsOf:
+        """The derivatives of the smoothed loss."""
+        slack, width = state["rows"][0], float(state["numbers"][_WIDTH])
+
+        def duals(lo: int, hi: int) -> Floats:
+            m, costs = slack[lo:hi, None], problem.costs(lo, hi)
+            if problem.loss == "squared_hinge":
+                return np.asarray(2 * costs * np.maximum(m, 0.0))
+            return np.asarray(costs * np.clip(0.5 + m * (0.5 / width), 0.0, 1.0))
+
+        return duals
+
+    def estimate(self, problem: Problem, state: State) -> Floats | None:
+        """The gap at the last point; exact but for a free intercept."""
+        if self.stalled(problem, state):
+            return np.full(problem.lanes, np.inf)
+        u = state["sums"][-1]
+        primal = problem.s / 2 * (state["w"] @ state["w"]) + state["rounded"][_LOSS]
+        dual = state["rounded"][_DUAL] - u @ u / (2 * problem.s)
+        return relative_gap(primal, dual)
+
+    def stalled(self, problem: Problem, state: State) -> bool:  # noqa: ARG002
+        """Whether the last digits are reached: iterating further gains nothing."""
+        return bool(state["flags"][_STALLED])
+
+    def refused(self, problem: Problem, state: State) -> None:
+        """Aim further, if the estimate was good enough and the proof was not."""
+        gaps = self.estimate(problem, state)
+        if gaps is not None and gaps.max() <= self.aim:
+            state["numbers"][_AIM] *= 0.25
+
+
+class _Iteration:
+    """The phases over the arrays of a state."""
+
+    def __init__(self, problem: Problem, state: State) -> None:
+        self.problem, self.state = problem, state
+        self.free = problem.intercept == "free"
+        self.core = _core.Newton(problem.core, state["rows"])
+        self.s = float(problem.s[0])
+        self.ranges = normal.row_ranges(problem)
+        # The constant feature's weight is penalised, a free intercept is not.
+        self.penalty = np.full(problem.rows.d + 1, self.s)
+        if self.free:
+            self.penalty[-1] = 0.0
+
+    def visit_range(self) -> int:
+        """Do one range of the phase in hand; the rows visited."""
+        state = self.state
+        phase, index = (int(v) for v in state["place"])
+        name = _PHASES[phase]
+        if index == 0:
+            getattr(self, f"_begin_{name}")()
+        lo, hi = self.ranges[index]
+        getattr(self, f"_visit_{name}")(lo, hi)
+        state["place"][1] += 1
+        if index + 1 == len(self.ranges):
+            again = bool(getattr(self, f"_end_{name}")())
+            state["place"][:] = phase if again else (phase + 1) % len(_PHASES), 0
+        return hi - lo
+
+    # Where the step leads: the duals there, the matrix, and the next direction.
+    def _begin_point(self) -> None:
+        state = self.state
+        step = float(state["search"][_STEP])
+        state["w"][:] += step * state["direction"][:-1]
+        state["b"][:] += step * state["direction"][-1]
+        state["sums"][:-1] = 0.0
+        state["rounded"][:] = 0.0
+
+    def _visit_point(self, lo: int, hi: int) -> None:
+        state, numbers = self.state, self.state["numbers"]
+        state["rounded"][:] += self.core.point(
+            lo,
+            hi,
+            float(state["search"][_STEP]),
+            float(numbers[_BEFORE]),
+            float(numbers[_WIDTH]),
+            1.0 if self.free else self.problem.bias,
+            state["sums"],
+        )
+
+    def _end_point(self) -> None:
+        state, numbers = self.state, self.state["numbers"]
+        numbers[_BEFORE] = numbers[_WIDTH]
+        if state["flags"][_STARTED]:
+            state["cursor"][:] += (self.problem.n, 1)
+        state["flags"][_STARTED] = 1
+        if self._exhausted() or not self._turn():
+            state["flags"][_STALLED] = 1
+
+    def _exhausted(self) -> bool:
+        numbers, rounded = self.state["numbers"], self.state["rounded"]
+        left = _LAST_DIGITS * self._primal()
+        return bool(rounded[_ROUNDED] <= left and numbers[_GAIN] <= left)
+
+    def _turn(self) -> bool:
+        """The direction from here, and what a full step would gain if the matrix stayed."""
+        state, numbers = self.state, self.state["numbers"]
+        gram, width = state["sums"][:-1], float(numbers[_WIDTH])
+        np.maximum(state["heights"], width * np.diagonal(gram), out=state["heights"])
+        damped = self.penalty + numbers[_DAMPING] / width * state["heights"]
+        rhs = state["sums"][-1] - self.penalty * state["w"]
+        if self.free:
+            rhs[-1] = state["rounded"][_BALANCE]
+        if not normal.factor(gram, damped, state["factor"]):
+            return False
+        solution = normal.solved(state["factor"], rhs)
+        if solution is None:
+            return False
+        state["direction"][:-1], state["direction"][-1] = solution, 0.0
+        if self.free:
+            state["direction"][-2:] = 0.0, solution[-1]
+        numbers[_GAIN] = rhs @ solution
+        state["search"][:] = 1.0, 0.0, math.inf, -numbers[_GAIN], 0.0
+        return True
+
+    # The slacks along the direction.
+    def _begin_along(self) -> None:
+        pass
+
+    def _visit_along(self, lo: int, hi: int) -> None:
+        direction = self.state["direction"]
+        self.core.along(lo, hi, direction[:-1], float(direction[-1]))
+
+    def _end_along(self) -> None:
+        pass
+
+    # The exact line search: Newton's method on the slope, kept between two steps that enclose it.
+    def _begin_line(self) -> None:
+        self.state["line"][:] = 0.0
+
+    def _visit_line(self, lo: int, hi: int) -> None:
+        state = self.state
+        state["line"][:] += self.core.line(
+            lo, hi, float(state["search"][_STEP]), float(state["numbers"][_WIDTH])
+        )
+
+    def _end_line(self) -> bool:
+        """Whether to look at another step."""
+        state, search = self.state, self.state["search"]
+        step, w, dw = float(search[_STEP]), state["w"], state["direction"][:-1]
+        slope = self.s * float(w @ dw + step * (dw @ dw)) + float(state["line"][0])
+        curvature = self.s * float(dw @ dw) + float(state["line"][1])
+        search[_TRIES] += 1
+        if abs(slope) <= _EXACT * abs(search[_SLOPE]) or search[_TRIES] >= _MOST_TRIES:
+            self._plan(step)
+            return False
+        search[_HIGH if slope > 0 else _LOW] = step
+        low, high = float(search[_LOW]), float(search[_HIGH])
+        wanted = step - slope / curvature if curvature > 0 else math.inf
+        if math.isinf(high):
+            wanted = min(wanted, 4 * step)
+        elif not low < wanted < high:
+            wanted = (low + high) / 2
+        search[_STEP] = wanted
+        return True
+
+    def _plan(self, step: float) -> None:
+        """The damping and the width of the next iteration, by how this one went."""
+        numbers, rounded = self.state["numbers"], float(self.state["rounded"][_ROUNDED])
+        if step < 0.25:
+            numbers[_DAMPING] = max(10 * numbers[_DAMPING], 1e-4)
+        elif step > 0.7:
+            numbers[_DAMPING] = numbers[_DAMPING] / 10 if numbers[_DAMPING] > 1e-5 else 0.0
+        gain = numbers[_GAIN] * (1.0 if step < 0.5 else 0.1)
+        allowed = _SHARE * numbers[_AIM] * self._primal()
+        if gain < _SETTLED * rounded and rounded > allowed:
+            numbers[_WIDTH] *= max(_NARROWER, math.sqrt(allowed / rounded))
+
+    def _primal(self) -> float:
+        """The objective times N."""
+        w = self.state["w"]
+        return self.s / 2 * float(w @ w) + float(self.state["rounded"][_LOSS])
