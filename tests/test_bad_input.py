@@ -82,7 +82,7 @@ BAD_OPTIONS = [
     ({"C": 1.0, "checkpoint_every": 0}, "checkpoint_every must be positive"),
     (
         {"C": 1.0, "solver": "magic"},
-        "solver must be one of auto, dual, interior, pegasos, sgdm, sgdr, sgds",
+        "solver must be one of auto, dual, interior, newton, pegasos, sgdm, sgdr, sgds",
     ),
     ({"C": 1.0, "loss": "logistic"}, "loss must be 'hinge'"),
     ({"C": 1.0, "intercept": "sometimes"}, "intercept must be auto, none, regularized or free"),

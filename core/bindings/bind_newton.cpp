@@ -22,9 +22,9 @@ class PyNewton {
     rows_.change = rows_.slack + view_.n();
   }
 
-  auto point(std::int64_t lo, std::int64_t hi, double step, double before, double width,
-             double constant, const Matrix<double>& sums) const {
-    const Span span = checked_span(lo, hi);
+  auto point(std::int64_t lo, std::int64_t hi, std::int64_t every, double step, double before,
+             double width, double constant, const Matrix<double>& sums) const {
+    const Span span = checked_span(lo, hi, every);
     if (!(width > 0.0)) throw std::invalid_argument("width must be positive");
     const std::int64_t size = view_.rows.weight_rows();
     double* out = checked("sums", sums, {size + 1, size});
@@ -33,15 +33,16 @@ class PyNewton {
     return std::tuple(s.loss, s.dual, s.rounded, s.balance);
   }
 
-  void along(std::int64_t lo, std::int64_t hi, const Vector<double>& dw, double db) const {
-    const Span span = checked_span(lo, hi);
+  void along(std::int64_t lo, std::int64_t hi, std::int64_t every, const Vector<double>& dw,
+             double db) const {
+    const Span span = checked_span(lo, hi, every);
     const double* weights = checked("dw", dw, {view_.rows.weight_rows()});
     nb::gil_scoped_release release;
     newton_along(view_, rows_, span, weights, db);
   }
 
-  auto line(std::int64_t lo, std::int64_t hi, double step, double width) const {
-    const Span span = checked_span(lo, hi);
+  auto line(std::int64_t lo, std::int64_t hi, std::int64_t every, double step, double width) const {
+    const Span span = checked_span(lo, hi, every);
     if (!(width > 0.0)) throw std::invalid_argument("width must be positive");
     nb::gil_scoped_release release;
     const LineSums sums = newton_line(view_, rows_, span, step, width);
@@ -49,9 +50,10 @@ class PyNewton {
   }
 
  private:
-  Span checked_span(std::int64_t lo, std::int64_t hi) const {
+  Span checked_span(std::int64_t lo, std::int64_t hi, std::int64_t every) const {
     if (lo < 0 || hi < lo || hi > view_.n()) throw std::invalid_argument("rows out of range");
-    return {lo, hi};
+    if (every < 1) throw std::invalid_argument("every must be positive");
+    return {lo, hi, every};
   }
 
   ProblemView view_;
@@ -66,13 +68,14 @@ void bind_newton(nb::module_& m) {
       .def(nb::init<nb::object, const Matrix<double>&>(), nb::arg("problem"),
            nb::arg("variables").noconvert())
       .def_ro_static("ARRAYS", &PyNewton::arrays)
-      .def("point", &PyNewton::point, nb::arg("lo"), nb::arg("hi"), nb::arg("step"),
-           nb::arg("before"), nb::arg("width"), nb::arg("constant"), nb::arg("sums").noconvert(),
+      .def("point", &PyNewton::point, nb::arg("lo"), nb::arg("hi"), nb::arg("every"),
+           nb::arg("step"), nb::arg("before"), nb::arg("width"), nb::arg("constant"),
+           nb::arg("sums").noconvert(),
            "Step, add to (matrix, sum a y x); (loss, dual, what rounding leaves, sum a y).")
-      .def("along", &PyNewton::along, nb::arg("lo"), nb::arg("hi"), nb::arg("dw").noconvert(),
-           nb::arg("db"), "The change of the slacks along a direction.")
-      .def("line", &PyNewton::line, nb::arg("lo"), nb::arg("hi"), nb::arg("step"), nb::arg("width"),
-           "(slope, curvature) of the loss so far along the direction.");
+      .def("along", &PyNewton::along, nb::arg("lo"), nb::arg("hi"), nb::arg("every"),
+           nb::arg("dw").noconvert(), nb::arg("db"), "The change of the slacks along a direction.")
+      .def("line", &PyNewton::line, nb::arg("lo"), nb::arg("hi"), nb::arg("every"), nb::arg("step"),
+           nb::arg("width"), "(slope, curvature) of the loss so far along the direction.");
 }
 
 }  // namespace binding

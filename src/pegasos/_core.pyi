@@ -114,15 +114,15 @@ class Newton:
     ARRAYS: Final[int] = ...
     """(arg: object, /) -> int"""
 
-    def point(self, lo: int, hi: int, step: float, before: float, width: float, constant: float, sums: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> tuple[float, float, float, float]:
+    def point(self, lo: int, hi: int, every: int, step: float, before: float, width: float, constant: float, sums: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> tuple[float, float, float, float]:
         """
         Step, add to (matrix, sum a y x); (loss, dual, what rounding leaves, sum a y).
         """
 
-    def along(self, lo: int, hi: int, dw: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], db: float) -> None:
+    def along(self, lo: int, hi: int, every: int, dw: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], db: float) -> None:
         """The change of the slacks along a direction."""
 
-    def line(self, lo: int, hi: int, step: float, width: float) -> tuple[float, float]:
+    def line(self, lo: int, hi: int, every: int, step: float, width: float) -> tuple[float, float]:
         """(slope, curvature) of the loss so far along the direction."""
 
 def products_of(problem: Problem, rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], w: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:

@@ -129,7 +129,7 @@ class _Run:
                 if reasons[-1] in ("interrupted", "max_time", "callback"):
                     break
                 if reasons[-1] is None:
-                    groups = self.take_over()
+                    groups = self.take_over() + groups
         ends = [r for r in reasons if r is not None and r != "converged"]
         reason: StopReason = ends[0] if ends else "converged"
         return Outcome(
@@ -148,9 +148,10 @@ class _Run:
     def take_over(self) -> list[NDArray[np.intp]]:
         """Leave the live lanes to the fallback; the groups in which it trains them."""
         assert self.choice.fallback is not None
-        self.reason = f"{self.choice.reason}: it did after {self.state.seen / self.whole.n:.3g}"
-        self.solver = self.choice.fallback.aimed_at(self.tol)
-        self.choice = fixed(self.solver)
+        self.choice = self.choice.fallback
+        self.solver = self.choice.solver.aimed_at(self.tol)
+        epochs = self.state.seen / self.whole.n
+        self.reason += f"; {type(self.solver).__name__} took over after {epochs:.3g} epochs"
         return self.groups(self.live)
 
     def begin(self, lanes: NDArray[np.intp]) -> None:
@@ -183,6 +184,8 @@ class _Run:
             if ended is None and self.state.steps >= stop_steps:
                 ended = "max_steps"
             if ended is None and self.solver.stalled(self.problem, self.state):
+                if self.choice.fallback is not None:
+                    return None
                 ended = "precision"
             if ended is None and not self.worth_certifying():
                 if self.takes_over():
@@ -228,13 +231,14 @@ class _Run:
         """At a stop of the schedule: is a certificate due, or does an estimate call for one?"""
         seen = self.state.seen
         due = self.schedule.due(seen)
-        if due and self.choice.fallback is None:
-            return True
         with _overflow_is_checked():
             gaps = self.solver.estimate(self.problem, self.state)
         if self.choice.fallback is not None and gaps is not None:
             self.trend[0].append(seen / self.whole.n)
             self.trend[1].append(float(np.max(gaps)))
+        if due and gaps is not None and self.schedule.every is None and np.isinf(gaps).all():
+            self.schedule.postpone(seen)  # there is no bound yet: nothing would be proven
+            return False
         if due:
             return True
         if gaps is None:

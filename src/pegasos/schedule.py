@@ -42,6 +42,11 @@ class Schedule:
         self._plan(seen)
         self.due(seen)
 
+    def postpone(self, seen: int) -> None:
+        """A certificate was due, and not worth taking."""
+        self._plan(seen)
+        self.due(seen)
+
     def _plan(self, seen: int) -> None:
         if self.every is not None:
             self.next_due = (seen // self.every + 1) * self.every

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 import pegasos
+from pegasos.driver import run
+from pegasos.limits import Limits
 from pegasos.problem import make_problem
-from pegasos.solvers.auto import Choice, choose, epochs_to_go
+from pegasos.solvers.auto import Choice, choose, epochs_to_go, fixed
 
 
 def test_gaps_that_halve_go_on_halving():
@@ -19,7 +21,7 @@ def test_gaps_that_halve_go_on_halving():
 
 
 def test_the_fallback_takes_over_only_if_it_is_cheaper():
-    choice = Choice(pegasos.DualCoordinate(), "", pegasos.InteriorPoint(), 20.0)
+    choice = Choice(pegasos.DualCoordinate(), "", fixed(pegasos.InteriorPoint()), 20.0)
     epochs, gaps = [1.0, 2.0, 3.0, 4.0], [0.8, 0.4, 0.2, 0.1]
     assert not choice.takes_over(epochs, gaps, 1e-3)  # 7 epochs to go
     assert choice.takes_over(epochs, gaps, 1e-9)  # 27
@@ -33,12 +35,36 @@ def test_many_features_are_left_to_dual_coordinate():
     assert choose(problem, 1e-3).fallback is None
 
 
-def test_interior_point_takes_over_where_coordinates_crawl():
+def crawling(n, d):
+    """Rows on which coordinates crawl: few features, far from the origin, a large C."""
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((20_000, 10)) + 3
-    y = np.where(X @ rng.standard_normal(10) + rng.standard_normal(20_000) > 0, 1, -1)
-    result = pegasos.solve(X, y, C=100.0, tol=1e-6, seed=0)
+    X = rng.standard_normal((n, d)) + 3
+    y = np.where(X @ rng.standard_normal(d) + rng.standard_normal(n) > 0, 1, -1)
+    return X, y
+
+
+def test_many_rows_for_every_feature_go_to_newton():
+    result = pegasos.solve(*crawling(20_000, 10), C=100.0, tol=1e-6, seed=0)
     assert result.stop_reason == "converged"
-    assert result.solver.name == "interior"
+    assert result.solver.name == "newton"
     assert "20000 rows" in result.reason
     assert result.certificate.relative_gap <= 1e-6
+
+
+def test_a_second_order_solver_takes_over_where_coordinates_crawl():
+    result = pegasos.solve(*crawling(3000, 60), C=100.0, tol=1e-6, seed=0)
+    assert result.stop_reason == "converged"
+    assert result.solver.name == "interior"
+    assert "InteriorPoint took over after" in result.reason
+    assert result.certificate.relative_gap <= 1e-6
+
+
+def test_every_lane_is_proven_when_the_solver_changes_between_lanes():
+    X, y = crawling(3000, 12)
+    labels = np.stack([y, np.roll(y, 7), -y], axis=1)
+    problem = make_problem(X, labels, C=[0.1, 1.0, 100.0], intercept="free")
+    choice = Choice(pegasos.Newton(), "first", fixed(pegasos.InteriorPoint()), 4.0, 0.5)
+    outcome = run(problem, choice, tol=1e-9, limits=Limits(), seed=0)
+    assert outcome.stop_reason == "converged"
+    assert "InteriorPoint took over" in outcome.reason
+    assert (outcome.certificate.relative_gap <= 1e-9).all()

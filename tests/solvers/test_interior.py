@@ -85,7 +85,7 @@ def test_lanes_are_trained_one_after_the_other_and_all_certified():
 
 @pytest.mark.parametrize("storage", ["dense", "csr"])
 def test_pauses_do_not_change_a_bit(storage, monkeypatch):
-    monkeypatch.setattr("pegasos.solvers.interior_phases._BLOCK_VALUES", 64)
+    monkeypatch.setattr("pegasos.solvers.normal._BLOCK_VALUES", 64)
     data = toy(300, 5, seed=4)
     X = data.X if storage == "dense" else data.csr()
     problem = make_problem(X, data.Y, C=1.0, intercept="free")

@@ -40,9 +40,10 @@ struct ProblemView {
   }
 };
 
-// Rows lo .. hi-1.
+// Rows lo .. hi-1; or a sample of them: eight consecutive rows of every so many times eight.
 struct Span {
   std::int64_t lo, hi;
+  std::int64_t every = 1;
 };
 
 // Lanes first .. last-1, a multiple of four columns but at the end, so that parts share no column.

@@ -112,6 +112,10 @@ template <class Wanted, class Body>
 void each_block(const ProblemView& problem, Span span, Wanted wanted, Body body) {
   RowBlock block;
   for (std::int64_t row = span.lo; row < span.hi; ++row) {
+    if (span.every > 1 && (row >> 3) % span.every != 0) {
+      row |= 7;
+      continue;
+    }
     const int y = problem.label(row, 0);
     if (y == 0) continue;
     const double cost = problem.cost(row, 0, y);
@@ -158,7 +162,7 @@ Sum in_shares(const ProblemView& problem, Span span, std::int64_t most, std::int
   std::vector<Sum> sums(static_cast<std::size_t>(parts));
   in_parallel(parts, [&](std::int64_t p) {
     const Span share{span.lo + share_begin(rows, parts, p),
-                     span.lo + share_begin(rows, parts, p + 1)};
+                     span.lo + share_begin(rows, parts, p + 1), span.every};
     Sum sum{};
     body(share, p == 0 ? out : buffers.data() + (p - 1) * size, sum);
     sums[p] = sum;

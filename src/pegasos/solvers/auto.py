@@ -4,35 +4,46 @@ The cost model, in nanoseconds of one core (``benchmarks/auto.py`` measures it; 
 for n rows of m stored values, d features and K lanes:
 
     a pass of DualCoordinate    n (VISIT + VALUE m K / 4)
+    Newton to tol               K (iterations (n (NEWTON_ROW + NEWTON_PASS m) + FACTOR d^3)
+                                   + NEWTON_GRAMS n GRAM)
     InteriorPoint to tol        K iterations (n (ROW + PASS m + GRAM) + FACTOR d^3)
 
 with the Gram matrix's d^2 / 2 products a row where rows are dense, m^2 / 2 where they are sparse.
 
-How many passes DualCoordinate needs cannot be known beforehand: few where C is small or the
-features many, thousands where C is large and the features few. So it starts, and after a few passes
-its gaps tell how many more it will take: if they went on falling by the same factor per pass, so
-many; in truth about half as many again, since they fall ever more slowly. If InteriorPoint costs
-less than those, it takes over. Where InteriorPoint costs no more than the first passes, it has the
-problem from the start.
+Newton is the quickest by far where there are many rows for every feature, and slow where there are
+not; InteriorPoint hardly depends on the data. How many passes DualCoordinate needs cannot be known
+beforehand: few where C is small or the features many, thousands where C is large and the features
+few. So where the matrix of features x features is no bargain, DualCoordinate starts, and after a
+few passes its gaps tell how many more it will take: if they went on falling by the same factor per
+pass, so many; in truth about half as many again, since they fall ever more slowly. If the second-
+order solver costs less than those, it takes over. Where it costs no more than the first passes, it
+has the problem from the start. From Newton, InteriorPoint takes over by the same rule.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pegasos.problem import Problem
 from pegasos.solvers.base import Solver
 from pegasos.solvers.dual import DualCoordinate
 from pegasos.solvers.interior import InteriorPoint
+from pegasos.solvers.newton import Newton
 
 VISIT, DENSE_VALUE, SPARSE_VALUE = 45.0, 0.75, 1.0
 ROW, DENSE_PASS, SPARSE_PASS, DENSE_GRAM, SPARSE_GRAM, FACTOR = 120.0, 4.0, 10.0, 0.062, 1.8, 0.03
 DENSE_ITERATIONS, SPARSE_ITERATIONS = 12.0, 20.0  # to 1e-3; one more for each further digit
+NEWTON_ROW, DENSE_NEWTON, SPARSE_NEWTON, NEWTON_GRAMS = 30.0, 0.4, 1.5, 1.5
+NEWTON_ITERATIONS = 10.0  # to 1e-3; three more for each further digit
+NEWTON_ROWS = 200  # for every feature; on fewer, Newton's steps are short
 SLOWER = 1.5  # than the gaps of the last passes promise
 
 _FIRST_PASSES = 4  # of DualCoordinate, before its gaps say anything
-_TRIED = 1 / 12  # of the fallback's cost is spent before anything is left
+_NO_MORE_THAN = 16  # passes of DualCoordinate are a bargain
+# Shares of the fallback's cost that are spent before anything is left. Newton's gaps fall all at
+# once, so that those of its first iterations say nothing.
+_DUAL_TRIED, _NEWTON_TRIED = 1 / 12, 1 / 2
 TINY_VALUES = 1 << 14  # stored x lanes: InteriorPoint takes milliseconds, whatever tol is
 _TINY_FEATURES = 300
 _MOST_FEATURES = 3000
@@ -41,12 +52,13 @@ _SMALL_MATRICES = 5e7  # bytes; larger ones may take as much memory as X
 
 @dataclass(frozen=True)
 class Choice:
-    """The solver to start with, and the one that may take over."""
+    """The solver to start with, and what may take over."""
 
     solver: Solver
     reason: str
-    fallback: Solver | None = None
+    fallback: Choice | None = None
     fallback_epochs: float = math.inf  # what the fallback costs, in epochs of ``solver``
+    tried: float = _DUAL_TRIED  # share of that cost which is spent before ``solver`` is judged
 
     def takes_over(
         self, epochs: list[float], gaps: list[float], tol: float, share: float = 1.0
@@ -57,7 +69,7 @@ class Choice:
         """
         if self.fallback is None or len(gaps) < _FIRST_PASSES:
             return False
-        if epochs[-1] < _TRIED * self.fallback_epochs:
+        if epochs[-1] < self.tried * self.fallback_epochs:
             return False
         return SLOWER * epochs_to_go(epochs, gaps, tol) > share * self.fallback_epochs
 
@@ -91,21 +103,31 @@ def choose(problem: Problem, tol: float) -> Choice:
         )
     if d <= _TINY_FEATURES and rows.n * rows.row_size * problem.lanes <= TINY_VALUES:
         return Choice(InteriorPoint(), f"InteriorPoint: {rows.n} rows of {d} features are few")
-    dual, interior = dual_cost(problem), interior_cost(problem, tol)
     shape = f"{rows.n} rows of {rows.row_size:.3g} values, {d} features"
-    epochs = interior / dual
-    if epochs <= 2 * _FIRST_PASSES:
-        return Choice(
-            InteriorPoint(),
-            f"InteriorPoint: for {shape} it costs no more than {epochs:.2g} passes of "
-            "DualCoordinate",
-        )
+    second, cost = _second_order(problem, tol)
+    epochs = cost / dual_cost(problem)
+    name = type(second.solver).__name__
+    if epochs <= _NO_MORE_THAN:
+        reason = f"{name}: for {shape} it costs as much as {epochs:.2g} passes of DualCoordinate"
+        return replace(second, reason=reason)
     return Choice(
         DualCoordinate(),
-        f"DualCoordinate first; for {shape} InteriorPoint costs as much as {epochs:.3g} passes, "
-        "and takes over if more are to come",
-        InteriorPoint(),
+        f"DualCoordinate first; for {shape} {name} costs as much as {epochs:.3g} passes, and takes "
+        "over if more are to come",
+        second,
         epochs,
+    )
+
+
+def _second_order(problem: Problem, tol: float) -> tuple[Choice, float]:
+    """The better second-order solver, and what it costs."""
+    interior = interior_cost(problem, tol)
+    last = Choice(InteriorPoint(), "InteriorPoint")
+    if problem.n < NEWTON_ROWS * problem.rows.d:
+        return last, interior
+    iteration = newton_iteration(problem)
+    return Choice(Newton(), "Newton", last, interior / iteration, _NEWTON_TRIED), newton_cost(
+        problem, tol
     )
 
 
@@ -116,12 +138,35 @@ def dual_cost(problem: Problem) -> float:
     return problem.n * (VISIT + value * problem.rows.row_size * lanes)
 
 
+def newton_iteration(problem: Problem) -> float:
+    """Nanoseconds of an iteration of one lane, its matrix apart."""
+    value = SPARSE_NEWTON if problem.rows.dense is None else DENSE_NEWTON
+    row = NEWTON_ROW + value * problem.rows.row_size
+    return problem.n * row + FACTOR * problem.rows.d**3
+
+
+def newton_cost(problem: Problem, tol: float) -> float:
+    """Nanoseconds of all lanes to ``tol``."""
+    iterations = NEWTON_ITERATIONS + 3 * _digits(tol)
+    matrices = NEWTON_GRAMS * problem.n * _gram(problem)
+    return problem.lanes * (iterations * newton_iteration(problem) + matrices)
+
+
 def interior_cost(problem: Problem, tol: float) -> float:
     """Nanoseconds of all lanes to ``tol``."""
-    m, d = problem.rows.row_size, problem.rows.d
+    sparse = problem.rows.dense is None
+    iterations = (SPARSE_ITERATIONS if sparse else DENSE_ITERATIONS) + _digits(tol)
+    row = ROW + (SPARSE_PASS if sparse else DENSE_PASS) * problem.rows.row_size + _gram(problem)
+    return iterations * problem.lanes * (problem.n * row + FACTOR * problem.rows.d**3)
+
+
+def _gram(problem: Problem) -> float:
+    """Nanoseconds of a row in the Gram matrix."""
     if problem.rows.dense is None:
-        iterations, row = SPARSE_ITERATIONS, SPARSE_PASS * m + SPARSE_GRAM * m * m / 2
-    else:
-        iterations, row = DENSE_ITERATIONS, DENSE_PASS * m + DENSE_GRAM * d * d / 2
-    iterations += max(0.0, -math.log10(max(tol, 1e-12)) - 3)
-    return iterations * problem.lanes * (problem.n * (ROW + row) + FACTOR * d**3)
+        return SPARSE_GRAM * problem.rows.row_size**2 / 2
+    return DENSE_GRAM * problem.rows.d**2 / 2
+
+
+def _digits(tol: float) -> float:
+    """Digits beyond 1e-3."""
+    return max(0.0, -math.log10(max(tol, 1e-12)) - 3)

@@ -15,8 +15,11 @@ over a part of the rows, and sum a y x changes by the rows whose duals do. The p
 with the direction are the one pass over X that each iteration makes; the line search is along these
 numbers alone. The squared hinge is smooth by itself.
 
-Far from the solution, and where features are rarer than the rows near the kink, full steps are far
-too long: then the matrix is damped by its largest diagonal so far (Levenberg and Marquardt).
+Where there are hundreds of rows for every feature, the first iterations are made on a sixteenth of
+the rows: their solution is close to that of all.
+
+Where features are rarer than the rows near the kink, full steps are far too long, and it takes many
+short ones: there InteriorPoint is the better choice. Damping the matrix did not mend that.
 
 An iteration is one epoch and one step. It is cut into phases, each of which visits the rows range
 by range, and can pause after any.
@@ -44,8 +47,15 @@ _FIRST_WIDTH = 2.0  # at w = 0 every slack is 1
 _NARROWER = 0.3  # at most, at once
 _SHARE = 0.5  # of the gap aimed at that rounding may take
 _SETTLED = 0.3  # what Newton still gains, over what rounding leaves, before the width shrinks
-_EXACT = 0.02  # slope left by the line search
-_MOST_TRIES = 30
+_EXACT = 0.05  # slope left by the line search
+_MOST_TRIES = 40
+_STEADY = 1e-3
+_IDLE_STEPS = 300  # without a smaller gap: there is none to be had
+_SAMPLED = 16  # of so many rows, one belongs to the sample
+_ROWS_PER_FEATURE = 512  # that make one worth its while
+_FEWEST_ROWS = 1 << 14
+_SAMPLE_WIDTH = 0.2  # at which the sample has done its part
+_NEXT_WIDTH = 0.4  # with which all rows begin: what they differ by from the sample is within
 _LAST_DIGITS = 1e-14
 
 _PHASES = ("point", "along", "line")
@@ -55,9 +65,9 @@ _LOSS, _DUAL, _ROUNDED, _BALANCE = range(4)
 # Entries of state["search"].
 _STEP, _LOW, _HIGH, _SLOPE, _TRIES = range(5)
 # Entries of state["numbers"].
-_BEFORE, _WIDTH, _DAMPING, _GAIN, _AIM = range(5)
+_BEFORE, _WIDTH, _GAIN, _AIM, _EVERY, _BEST, _IDLE = range(7)
 # Entries of state["flags"].
-_STARTED, _STALLED = range(2)
+_STARTED, _STALLED, _MOVING = range(3)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,13 +103,14 @@ class Newton(Solver):
                 "b": np.zeros(1),
                 "sums": np.zeros((d + 2, d + 1)),
                 "factor": np.zeros((d + 1, d + 1), order="F"),
-                "heights": np.zeros(d + 1),  # the largest diagonal so far, for a width of 1
                 "direction": np.zeros(d + 2),  # dw, db
                 "rounded": np.zeros(4),
                 "line": np.zeros(2),
                 "search": np.zeros(5),
-                "numbers": np.array([0.0, _FIRST_WIDTH, 0.0, math.inf, self.aim]),
-                "flags": np.zeros(2, dtype=np.int64),
+                "numbers": np.array(
+                    [0.0, _FIRST_WIDTH, math.inf, self.aim, _every(problem), math.inf, 0.0]
+                ),
+                "flags": np.zeros(3, dtype=np.int64),
                 "place": np.zeros(2, dtype=np.int64),
                 "cursor": np.zeros(2, dtype=np.int64),
             }
@@ -138,13 +149,10 @@ class Newton(Solver):
         return duals
 
     def estimate(self, problem: Problem, state: State) -> Floats | None:
-        """The gap at the last point; exact but for a free intercept."""
-        if self.stalled(problem, state):
+        """The gap at the last point; infinite where it is that of a sample."""
+        if self.stalled(problem, state) or state["numbers"][_EVERY] > 1:
             return np.full(problem.lanes, np.inf)
-        u = state["sums"][-1]
-        primal = problem.s / 2 * (state["w"] @ state["w"]) + state["rounded"][_LOSS]
-        dual = state["rounded"][_DUAL] - u @ u / (2 * problem.s)
-        return relative_gap(primal, dual)
+        return _gap(problem, state)
 
     def stalled(self, problem: Problem, state: State) -> bool:  # noqa: ARG002
         """Whether the last digits are reached: iterating further gains nothing."""
@@ -157,6 +165,22 @@ class Newton(Solver):
             state["numbers"][_AIM] *= 0.25
 
 
+def _gap(problem: Problem, state: State) -> Floats:
+    """The relative gap; what duals out of balance cost a free intercept is a guess."""
+    u, rounded = state["sums"][-1], state["rounded"]
+    primal = problem.s / 2 * (state["w"] @ state["w"]) + rounded[_LOSS]
+    dual = rounded[_DUAL] - u @ u / (2 * problem.s)
+    if problem.intercept == "free":
+        dual = dual - abs(rounded[_BALANCE])
+    return relative_gap(primal, dual)
+
+
+def _every(problem: Problem) -> int:
+    """Of how many rows one is in the first sample; 1 if there is none."""
+    n, d = problem.n, problem.rows.d
+    return _SAMPLED if n >= max(_FEWEST_ROWS, _ROWS_PER_FEATURE * d) else 1
+
+
 class _Iteration:
     """The phases over the arrays of a state."""
 
@@ -164,16 +188,14 @@ class _Iteration:
         self.problem, self.state = problem, state
         self.free = problem.intercept == "free"
         self.core = _core.Newton(problem.core, state["rows"])
-        self.s = float(problem.s[0])
         self.ranges = normal.row_ranges(problem)
-        # The constant feature's weight is penalised, a free intercept is not.
-        self.penalty = np.full(problem.rows.d + 1, self.s)
-        if self.free:
-            self.penalty[-1] = 0.0
 
     def visit_range(self) -> int:
         """Do one range of the phase in hand; the rows visited."""
         state = self.state
+        self.every = int(state["numbers"][_EVERY])
+        # Of a sample, the loss and so the penalty are a part.
+        self.s = float(self.problem.s[0]) / self.every
         phase, index = (int(v) for v in state["place"])
         name = _PHASES[phase]
         if index == 0:
@@ -182,9 +204,9 @@ class _Iteration:
         getattr(self, f"_visit_{name}")(lo, hi)
         state["place"][1] += 1
         if index + 1 == len(self.ranges):
-            again = bool(getattr(self, f"_end_{name}")())
-            state["place"][:] = phase if again else (phase + 1) % len(_PHASES), 0
-        return hi - lo
+            following = getattr(self, f"_end_{name}")()
+            state["place"][:] = _PHASES.index(following), 0
+        return max(1, (hi - lo) // self.every)
 
     # Where the step leads: the duals there, the matrix, and the next direction.
     def _begin_point(self) -> None:
@@ -200,6 +222,7 @@ class _Iteration:
         state["rounded"][:] += self.core.point(
             lo,
             hi,
+            self.every,
             float(state["search"][_STEP]),
             float(numbers[_BEFORE]),
             float(numbers[_WIDTH]),
@@ -207,30 +230,40 @@ class _Iteration:
             state["sums"],
         )
 
-    def _end_point(self) -> None:
+    def _end_point(self) -> str:
         state, numbers = self.state, self.state["numbers"]
         numbers[_BEFORE] = numbers[_WIDTH]
         if state["flags"][_STARTED]:
-            state["cursor"][:] += (self.problem.n, 1)
+            state["cursor"][:] += (max(1, self.problem.n // self.every), 1)
         state["flags"][_STARTED] = 1
         if self._exhausted() or not self._turn():
             state["flags"][_STALLED] = 1
+        return "along"
 
     def _exhausted(self) -> bool:
+        """Whether nothing is left to gain, or nothing was gained for long."""
         numbers, rounded = self.state["numbers"], self.state["rounded"]
         left = _LAST_DIGITS * self._primal()
-        return bool(rounded[_ROUNDED] <= left and numbers[_GAIN] <= left)
+        if numbers[_GAIN] <= left:
+            if rounded[_ROUNDED] <= left:
+                return True
+            numbers[_AIM] *= 0.25  # this width is done with
+        gap = math.inf if self.every > 1 else float(_gap(self.problem, self.state)[0])
+        better = self.every > 1 or gap < 0.9 * numbers[_BEST]
+        numbers[_BEST] = min(gap, numbers[_BEST])
+        numbers[_IDLE] = 0 if better else numbers[_IDLE] + 1
+        return bool(numbers[_IDLE] >= _IDLE_STEPS)
 
     def _turn(self) -> bool:
         """The direction from here, and what a full step would gain if the matrix stayed."""
         state, numbers = self.state, self.state["numbers"]
-        gram, width = state["sums"][:-1], float(numbers[_WIDTH])
-        np.maximum(state["heights"], width * np.diagonal(gram), out=state["heights"])
-        damped = self.penalty + numbers[_DAMPING] / width * state["heights"]
-        rhs = state["sums"][-1] - self.penalty * state["w"]
+        penalty = np.full(state["w"].size, self.s)
+        rhs = state["sums"][-1] - self.s * state["w"]
         if self.free:
+            # b is not penalised; a little keeps it finite where no row is near the kink.
+            penalty[-1] = _STEADY * self.s
             rhs[-1] = state["rounded"][_BALANCE]
-        if not normal.factor(gram, damped, state["factor"]):
+        if not normal.factor(state["sums"][:-1], penalty, state["factor"]):
             return False
         solution = normal.solved(state["factor"], rhs)
         if solution is None:
@@ -248,10 +281,11 @@ class _Iteration:
 
     def _visit_along(self, lo: int, hi: int) -> None:
         direction = self.state["direction"]
-        self.core.along(lo, hi, direction[:-1], float(direction[-1]))
+        self.core.along(lo, hi, self.every, direction[:-1], float(direction[-1]))
 
-    def _end_along(self) -> None:
-        pass
+    def _end_along(self) -> str:
+        moving, self.state["flags"][_MOVING] = self.state["flags"][_MOVING], 0
+        return "point" if moving else "line"
 
     # The exact line search: Newton's method on the slope, kept between two steps that enclose it.
     def _begin_line(self) -> None:
@@ -260,19 +294,18 @@ class _Iteration:
     def _visit_line(self, lo: int, hi: int) -> None:
         state = self.state
         state["line"][:] += self.core.line(
-            lo, hi, float(state["search"][_STEP]), float(state["numbers"][_WIDTH])
+            lo, hi, self.every, float(state["search"][_STEP]), float(state["numbers"][_WIDTH])
         )
 
-    def _end_line(self) -> bool:
-        """Whether to look at another step."""
+    def _end_line(self) -> str:
+        """Look at another step, or take this one."""
         state, search = self.state, self.state["search"]
         step, w, dw = float(search[_STEP]), state["w"], state["direction"][:-1]
         slope = self.s * float(w @ dw + step * (dw @ dw)) + float(state["line"][0])
         curvature = self.s * float(dw @ dw) + float(state["line"][1])
         search[_TRIES] += 1
         if abs(slope) <= _EXACT * abs(search[_SLOPE]) or search[_TRIES] >= _MOST_TRIES:
-            self._plan(step)
-            return False
+            return self._plan(step)
         search[_HIGH if slope > 0 else _LOW] = step
         low, high = float(search[_LOW]), float(search[_HIGH])
         wanted = step - slope / curvature if curvature > 0 else math.inf
@@ -281,19 +314,32 @@ class _Iteration:
         elif not low < wanted < high:
             wanted = (low + high) / 2
         search[_STEP] = wanted
-        return True
+        return "line"
 
-    def _plan(self, step: float) -> None:
-        """The damping and the width of the next iteration, by how this one went."""
+    def _plan(self, step: float) -> str:
+        """The width of the next iteration, by how this one went."""
         numbers, rounded = self.state["numbers"], float(self.state["rounded"][_ROUNDED])
-        if step < 0.25:
-            numbers[_DAMPING] = max(10 * numbers[_DAMPING], 1e-4)
-        elif step > 0.7:
-            numbers[_DAMPING] = numbers[_DAMPING] / 10 if numbers[_DAMPING] > 1e-5 else 0.0
         gain = numbers[_GAIN] * (1.0 if step < 0.5 else 0.1)
         allowed = _SHARE * numbers[_AIM] * self._primal()
-        if gain < _SETTLED * rounded and rounded > allowed:
-            numbers[_WIDTH] *= max(_NARROWER, math.sqrt(allowed / rounded))
+        if gain < _SETTLED * rounded:
+            if self.every > 1 and (numbers[_WIDTH] <= _SAMPLE_WIDTH or rounded <= allowed):
+                return self._move(step)
+            if rounded > allowed:
+                numbers[_WIDTH] *= max(_NARROWER, math.sqrt(allowed / rounded))
+        return "point"
+
+    def _move(self, step: float) -> str:
+        """From the sample to all rows: their slacks are 1, and change along w as it is now."""
+        state = self.state
+        state["direction"][:] *= step
+        state["direction"][:-1] += state["w"]
+        state["direction"][-1] += state["b"][0]
+        state["w"][:], state["b"][:], state["rows"][0] = 0.0, 0.0, 1.0
+        state["sums"][-1] = 0.0
+        state["search"][_STEP] = 1.0
+        state["numbers"][[_BEFORE, _WIDTH, _EVERY]] = 0.0, _NEXT_WIDTH, 1.0
+        state["flags"][_MOVING] = 1
+        return "along"
 
     def _primal(self) -> float:
         """The objective times N."""

@@ -1,0 +1,280 @@
+"""Newton: the smoothed hinge, its steps and its way to the optimum."""
+
+import numpy as np
+import pytest
+
+import pegasos
+from pegasos import Newton
+from pegasos.problem import make_problem
+from pegasos.testing import reference
+from pegasos.testing.toys import toy
+
+MODES = ["none", "regularized", "free"]
+
+
+def advance(problem, state, solver, steps):
+    assert solver.advance(problem, state, work=1 << 40, stop_seen=1 << 60, stop_steps=steps)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("C", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("storage", ["dense", "csr"])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_it_finds_the_reference_optimum(mode, C, storage, loss):
+    data = toy(60, 5, seed=1)
+    squared = loss == "squared_hinge"
+    y = data.Y[:, 0]
+    result = pegasos.solve(
+        data.X if storage == "dense" else data.csr(), y, C=C, solver="newton", intercept=mode,
+        tol=1e-6, sample_weight=data.weight, seed=0, loss=loss,
+    )  # fmt: skip
+    assert result.stop_reason == "converged"
+    X = np.hstack([data.X, np.ones((60, 1))]) if mode == "regularized" else data.X
+    a, b = reference.optimum(X, y, data.weight, 1 / C, free=mode == "free", squared=squared)
+    w = (a * y) @ X * C
+    best = reference.primal(
+        X, y, data.weight, 1 / C, data.weight.sum(), w, b if mode == "free" else 0.0,
+        squared=squared,
+    )  # fmt: skip
+    assert result.certificate.primal == pytest.approx(best, rel=2e-6)
+    assert result.certificate.dual == pytest.approx(best, rel=2e-6)
+    again = pegasos.certify(
+        data.X, y, result.w, result.b, result.duals, C=C, intercept=mode,
+        sample_weight=data.weight, loss=loss,
+    )  # fmt: skip
+    assert again.primal == pytest.approx(result.certificate.primal, rel=1e-12)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_every_step_is_newtons(mode, loss):
+    data = toy(80, 5, seed=2, absent=0.2)
+    problem = make_problem(
+        data.X, data.Y, C=2.0, intercept=mode, sample_weight=data.weight, loss=loss
+    )
+    s, y, c = problem.s[0], data.Y[:, 0].astype(float), problem.costs()[:, 0]
+    Z = np.hstack([data.X, np.full((80, 1), 0.0 if mode == "none" else 1.0)])
+    penalty = np.full(6, s)
+    if mode == "free":
+        penalty[-1] = 1e-3 * s
+    solver = Newton(aim=1e-6)
+    state = solver.start(problem, 0)
+    weights, moved = np.zeros(6), 0
+    for step in range(1, 12):
+        advance(problem, state, solver, step)
+        if solver.stalled(problem, state):  # the squared hinge has a last step
+            break
+        new = state["w"].copy()
+        if mode == "free":
+            new[-1] = state["b"][0]
+        slack = 1 - y * (Z @ new)
+        member = c > 0
+        np.testing.assert_allclose(state["rows"][0][member], slack[member], atol=1e-12)
+        # The sums are those of the slacks: naive duals, curvature and loss.
+        width = state["numbers"][1]
+        if loss == "hinge":
+            a = c * np.clip(0.5 + slack / (2 * width), 0, 1)
+            curvature = np.where(np.abs(slack) < width, c / (2 * width), 0)
+        else:
+            a, curvature = 2 * c * np.maximum(slack, 0), np.where(slack > 0, 2 * c, 0)
+        np.testing.assert_array_equal(solver.duals(problem, state)(0, 80)[:, 0] > 0, a * member > 0)
+        gradient = Z.T @ (a * y)
+        expected = gradient.copy()
+        if mode == "free":
+            expected[-1] = 0.0
+        np.testing.assert_allclose(state["sums"][-1], expected, atol=1e-9)
+        matrix = np.triu((Z * curvature[:, None]).T @ Z)
+        np.testing.assert_allclose(np.triu(state["sums"][:-1]), matrix, atol=1e-9)
+        # The direction from here solves Newton's system.
+        whole = matrix + np.triu(matrix, 1).T + np.diag(penalty)
+        right = gradient - s * new * (np.arange(6) < (5 if mode == "free" else 6))
+        direction = state["direction"][:-1].copy()
+        if mode == "free":
+            direction[-1] = state["direction"][-1]
+        np.testing.assert_allclose(whole @ direction, right, atol=1e-9)
+        moved += not np.array_equal(new, weights)
+        weights = new
+    assert moved >= 3
+
+
+def test_the_smoothed_objective_falls_at_every_step():
+    data = toy(300, 4, seed=3, absent=0.0)
+    y = data.Y[:, 0].astype(float)
+    problem = make_problem(data.X, data.Y, C=1.0, intercept="none")
+    solver = Newton(aim=1e-9)
+    state = solver.start(problem, 0)
+
+    def objective(width):
+        m = 1 - y * (data.X @ state["w"][:-1])
+        rounded = np.where(m >= width, m, np.maximum(0, m + width) ** 2 / (4 * width))
+        return state["w"] @ state["w"] / 2 + rounded.sum()
+
+    before = np.inf
+    for step in range(1, 15):
+        advance(problem, state, solver, step)
+        width = state["numbers"][1]
+        now = objective(width)
+        # A narrower width only lowers it.
+        assert now <= before + 1e-9
+        before = now
+
+
+def test_a_few_iterations_do_where_rows_are_many():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((20_000, 8))
+    y = np.where(X @ rng.standard_normal(8) + rng.standard_normal(20_000) > 0, 1, -1)
+    for C in (0.01, 1.0, 100.0):
+        for mode in MODES:
+            result = pegasos.solve(X, y, C=C, solver="newton", intercept=mode, tol=1e-3)
+            assert result.stop_reason == "converged"
+            assert result.epochs <= 12
+
+
+def test_a_sample_comes_first_where_rows_are_very_many():
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((20_000, 8))
+    y = np.where(X @ rng.standard_normal(8) + rng.standard_normal(20_000) > 0, 1, -1)
+    problem = make_problem(X, y[:, None], C=1.0, intercept="free")
+    solver = Newton()
+    state = solver.start(problem, 0)
+    advance(problem, state, solver, 1)
+    assert state.seen == 20_000 // 16
+    assert solver.estimate(problem, state) == np.inf  # a sample proves nothing
+    assert pegasos.solve(X, y, C=1.0, solver="newton", tol=1e-3).certificate.relative_gap <= 1e-3
+
+
+@pytest.mark.parametrize("storage", ["dense", "csr"])
+def test_pauses_do_not_change_a_bit(storage, monkeypatch):
+    monkeypatch.setattr("pegasos.solvers.normal._BLOCK_VALUES", 64)
+    monkeypatch.setattr("pegasos.solvers.newton._FEWEST_ROWS", 100)
+    monkeypatch.setattr("pegasos.solvers.newton._ROWS_PER_FEATURE", 1)  # so that there is a sample
+    data = toy(2000, 5, seed=4)
+    X = data.X if storage == "dense" else data.csr()
+    problem = make_problem(X, data.Y, C=1.0, intercept="free")
+    solver = Newton()
+    whole, paused = solver.start(problem, 0), solver.start(problem, 0)
+    advance(problem, whole, solver, 12)
+    assert whole["numbers"][4] == 1.0  # all rows, by now
+    calls = 1
+    while not solver.advance(problem, paused, work=1, stop_seen=1 << 60, stop_steps=12):
+        calls += 1
+    assert calls > 12 * 3 * 30  # phases x ranges, at least
+    for name, array in whole.arrays.items():
+        assert array.tobytes() == paused.arrays[name].tobytes(), name
+
+
+def test_duals_are_in_the_box_at_any_moment():
+    data = toy(100, 5, seed=6, absent=0.2)
+    problem = make_problem(data.X, data.Y, C=10.0, intercept="none", sample_weight=data.weight)
+    solver = Newton()
+    state = solver.start(problem, 0)
+    for _ in range(60):
+        solver.advance(problem, state, work=1, stop_seen=1 << 60, stop_steps=1 << 60)
+        a = solver.duals(problem, state)(0, 100)
+        assert (a >= 0).all()
+        assert (a <= problem.costs()).all()
+
+
+def test_lanes_are_trained_one_after_the_other_and_all_certified():
+    data = toy(80, 5, 3, seed=2, absent=0.3)
+    lam = [0.01, 0.1, 1.0]
+    result = pegasos.solve(
+        data.X, data.Y, lam=lam, solver="newton", intercept="none", tol=1e-5,
+        sample_weight=data.weight,
+    )  # fmt: skip
+    assert result.stop_reason == "converged"
+    again = pegasos.certify(
+        data.X, data.Y, result.w, duals=result.duals, lam=lam, sample_weight=data.weight
+    )
+    assert (again.relative_gap <= 1e-5).all()
+
+
+def test_a_class_of_few_rows_gets_its_free_intercept():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((3000, 12)) + 3
+    y = np.where(np.arange(3000) % 500 == 0, 1, -1)
+    for C in (1e-2, 1.0, 100.0):
+        result = pegasos.solve(X, y, C=C, solver="newton", tol=1e-5)
+        assert result.stop_reason == "converged"
+
+
+def test_rows_without_weight_or_features_are_harmless():
+    data = toy(50, 4, seed=7)
+    X, weight = data.X.copy(), data.weight.copy()
+    X[3] = 0
+    weight[5:9] = 0
+    y = data.Y[:, 0]
+    options = {"C": 1.0, "solver": "newton", "intercept": "free", "tol": 1e-6}
+    full = pegasos.solve(X, y, sample_weight=weight, **options)
+    kept = np.flatnonzero(weight)
+    part = pegasos.solve(X[kept], y[kept], sample_weight=weight[kept], **options)
+    assert full.certificate.primal == pytest.approx(part.certificate.primal, rel=2e-6)
+    assert not full.duals[5:9].any()
+
+
+def test_collinear_and_constant_columns_are_harmless():
+    data = toy(80, 4, seed=8)
+    X = np.hstack([data.X, data.X[:, :2], np.ones((80, 1)), np.zeros((80, 1))])
+    result = pegasos.solve(X, data.Y[:, 0], C=100.0, solver="newton", intercept="free", tol=1e-5)
+    assert result.stop_reason == "converged"
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e-30, 1e30, 1e150])
+def test_extremes_end_with_a_valid_certificate_or_a_named_error(scale):
+    data = toy(40, 3, seed=9)
+    try:
+        result = pegasos.solve(
+            data.X * scale, data.Y[:, 0], lam=1e-3, solver="newton", intercept="none",
+            max_epochs=60,
+        )  # fmt: skip
+    except ValueError as error:
+        assert "scale the features" in str(error)  # noqa: PT017
+        return
+    assert np.isfinite(result.w).all()
+    assert result.certificate.gap >= -result.certificate.rounding
+
+
+def test_a_tolerance_beyond_float64_ends_at_the_last_digits():
+    data = toy(150, 5, seed=11)
+    result = pegasos.solve(
+        data.X, data.Y[:, 0], C=1.0, solver="newton", intercept="none", tol=0.0, max_epochs=2000
+    )
+    assert result.stop_reason == "precision"
+    assert result.epochs < 2000
+
+
+def test_too_many_features_are_refused_with_advice():
+    X = np.zeros((2, 10_001), dtype=np.int8)
+    X[0, 0] = 1
+    with pytest.raises(ValueError, match=r"Newton factors .* use solver='dual'"):
+        pegasos.solve(X, [0, 1], C=1.0, solver="newton")
+
+
+@pytest.mark.parametrize("storage", ["dense", "csr"])
+def test_threads_change_nothing_but_rounding_and_repeat_their_bits(storage):
+    data = toy(9000, 6, seed=12)  # enough rows for each thread to get some
+    X = data.X if storage == "dense" else data.csr()
+    solver = Newton()
+    states = []
+    for threads in (1, 2, 2):
+        problem = make_problem(X, data.Y, C=1.0, intercept="free", n_jobs=threads)
+        state = solver.start(problem, 0)
+        advance(problem, state, solver, 6)
+        states.append(state)
+    one, two, again = states
+    np.testing.assert_allclose(one["w"], two["w"], rtol=1e-6, atol=1e-9)
+    for name, array in two.arrays.items():
+        assert array.tobytes() == again.arrays[name].tobytes(), name
+
+
+def test_the_state_is_small():
+    data = toy(2000, 30, seed=14)
+    problem = make_problem(data.X, data.Y, C=1.0, intercept="free")
+    size = sum(array.nbytes for array in Newton().start(problem, 0).arrays.values())
+    assert size <= 16 * 2000 + 16 * 32**2 + 10_000
+
+
+def test_a_run_sets_the_aim():
+    data = toy(60, 4, seed=15)
+    result = pegasos.solve(data.X, data.Y[:, 0], C=1.0, solver=Newton(), tol=1e-5)
+    assert result.solver == Newton(aim=1e-5)
