@@ -230,6 +230,9 @@ void prefetch(const RowsView& x, int64_t i) {
 template <class Row>
 void dual_rows(const RowsView& x, const DualRows& v) {
   constexpr int64_t lead = 8;
+  // What every visit changes stays in registers.
+  LanePass pass = *v.pass;
+  double b = v.b != nullptr ? *v.b : 0.0;
   for (int64_t i = 0; i < v.count; ++i) {
     if (v.prefetch && i + lead < v.count) {
       const int64_t later = v.rows[i + lead];
@@ -239,20 +242,25 @@ void dual_rows(const RowsView& x, const DualRows& v) {
       __builtin_prefetch(v.labels + later, 0, 2);
     }
     const int64_t row = v.rows[i];
-    v.settled[i] = true;
     const int y = v.labels[row];
-    if (y == 0) continue;
-    const Row values(x, row);
-    const double factor = y > 0 ? v.positive : v.negative;
-    const double cost = v.weight == nullptr ? factor : factor * v.weight[row * v.weight_stride];
-    const double product = dot_row(x, values, v.w) + (v.b != nullptr ? *v.b : 0.0);
-    const double change =
-        dual_step(v.squared, 1.0 - y * product, cost, v.squared_norms[row] * v.inverse + v.pull,
-                  v.duals[row], *v.pass, v.settled[i]);
-    if (change == 0.0) continue;
-    axpy_row(x, values, change * y * v.inverse, v.w);
-    if (v.b != nullptr) *v.b += change * y * v.pull;
+    bool settled = true;
+    if (y != 0) {
+      const Row values(x, row);
+      const double factor = y > 0 ? v.positive : v.negative;
+      const double cost = v.weight == nullptr ? factor : factor * v.weight[row * v.weight_stride];
+      const double q = v.squared_norms[row] * v.inverse + v.pull;
+      const double product = dot_row(x, values, v.w) + b;
+      const double change =
+          dual_step(v.squared, 1.0 - y * product, cost, q, v.duals[row], pass, settled);
+      if (change != 0.0) {
+        axpy_row(x, values, change * y * v.inverse, v.w);
+        b += change * y * v.pull;
+      }
+    }
+    v.settled[i] = settled;
   }
+  *v.pass = pass;
+  if (v.b != nullptr) *v.b = b;
 }
 
 template <class Row>

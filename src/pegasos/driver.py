@@ -44,6 +44,7 @@ _SLICE_SECONDS = 0.1
 _CERTIFY_AFTER_INTERRUPT = 0.3  # seconds an interrupted run may spend to certify its last model
 _LARGE_WEIGHTS = 1 << 24  # entries of W that take too long to go through for that
 _WORTH_CERTIFYING = 1.2  # an estimate within this factor of tol is worth a pass
+_QUICK_VALUES = 1 << 25  # x lanes: visited before a certificate is due that nothing calls for
 _NEVER = 1 << 62
 
 
@@ -163,7 +164,7 @@ class _Run:
         if self.start_duals is not None and self.solver.warm_starts:
             duals, self.warm = self.start_duals[:, lanes], True
         self.state = self.solver.start(self.problem, self.seed, duals)
-        self.schedule = Schedule(self.whole.n, self.checkpoint_every)
+        self.schedule = Schedule(self.whole.n, self.checkpoint_every, _quick(self.problem))
         self.trend: tuple[list[float], list[float]] = ([], [])  # epochs, gaps
 
     def loop(self) -> StopReason | None:
@@ -349,6 +350,11 @@ def _overflow_is_checked() -> np.errstate:
 def _first_slice(problem: Problem) -> int:
     """Rows for the first slice, when nothing is measured: about a million values x lanes."""
     return max(1, int((1 << 20) / (max(1.0, problem.rows.row_size) * problem.weights_shape[1])))
+
+
+def _quick(problem: Problem) -> int:
+    """Rows that are visited in less than a tenth of a second, whatever they hold."""
+    return int(_QUICK_VALUES / (max(1.0, problem.rows.row_size) * problem.weights_shape[1]))
 
 
 def _next_slice(rows: int, seconds: float) -> int:

@@ -7,17 +7,19 @@ class Schedule:
     """When to look at a run: stops at which it may be certified, in rows visited.
 
     Every epoch's end is a stop. Certificates are due at epochs 1, 4, 16, ... where the solver
-    has estimates to ask for more, else at steps of a quarter; or every ``every`` epochs.
+    has estimates to ask for more, else at steps of a quarter; or every ``every`` epochs. Where
+    there are estimates, none is due in the first ``quick`` rows.
     """
 
-    def __init__(self, n: int, every: float | None) -> None:
+    def __init__(self, n: int, every: float | None, quick: int = 0) -> None:
         """Nothing certified yet."""
         self.n = n
+        self.first = max(1, -(-quick // n))  # epoch
         self.every = None if every is None else max(1, round(every * n))
         self.growth = 4.0
         self.last = 0  # rows visited at the last certificate
-        self.next_due = self.every or n
-        self.next_stop = self.next_due
+        self.next_due = self.every or self.first * n
+        self.next_stop = self.every or n
 
     def due(self, seen: int) -> bool:
         """Whether a certificate is due; moves the next stop on."""
@@ -33,7 +35,7 @@ class Schedule:
     def without_estimates(self) -> None:
         """The solver has none: certificates come by schedule alone."""
         if self.growth != 1.25:
-            self.growth = 1.25
+            self.growth, self.first = 1.25, 1
             self._plan(self.last)
 
     def certified(self, seen: int) -> None:
@@ -52,4 +54,4 @@ class Schedule:
             self.next_due = (seen // self.every + 1) * self.every
         else:
             epochs = int(seen // self.n)
-            self.next_due = max(epochs + 1, int(epochs * self.growth)) * self.n
+            self.next_due = max(epochs + 1, int(epochs * self.growth), self.first) * self.n

@@ -32,6 +32,7 @@ from pegasos.solvers.base import State
 DUE, INTERVAL, DONE = range(3)  # of the plan; DONE counts iterations in a burst, -1: none
 _FIRST_DUE, _LONGEST_INTERVAL = 32, 64
 _MOST_ITERATIONS, _LOOK_EVERY = 64, 4
+_MOST_OF_ALL = 1 / 8  # visits so far
 _LARGEST_FACE = 1 << 20
 _LEFT = 0.005  # share of the face that may leave the box
 _SOLVED = 1e-12  # of r'M r at the start
@@ -98,9 +99,14 @@ class Face:
             p += z
             sums[0] = rz
             plan[DONE] += 1
-            if plan[DONE] < _MOST_ITERATIONS and rz > _SOLVED * sums[1] and not self.left():
+            if self._worth_more() and rz > _SOLVED * sums[1] and not self.left():
                 return
         self.finish()
+
+    def _worth_more(self) -> bool:
+        """Whether the burst may go on: it gets a small part of the work done so far."""
+        done = int(self.state["plan"][DONE])
+        return done < _MOST_ITERATIONS and done * self.size < _MOST_OF_ALL * self.state.seen
 
     def left(self) -> bool:
         """Whether a + delta has left the box in too many coordinates; looked at now and then."""

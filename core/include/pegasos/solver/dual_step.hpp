@@ -50,8 +50,10 @@ static inline double dual_step(bool squared, double slack, double cost, double q
     if (-gradient > pass.down) pass.down = -gradient;
   }
   settled = false;
-  // A row without features, and no curvature of the loss: to the bound at once.
-  double next = q > 0.0 ? dual + gradient / q : (gradient > 0.0 ? cost : 0.0);
+  // The quotient does not wait for the gradient. A row without features, and no curvature of the
+  // loss: to the bound at once.
+  const double by_q = 1.0 / q;
+  double next = q > 0.0 ? dual + gradient * by_q : (gradient > 0.0 ? cost : 0.0);
   if (gradient == 0.0) next = dual;
   next = next < 0.0 ? 0.0 : next;
   next = next > most ? most : next;
