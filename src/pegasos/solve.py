@@ -77,9 +77,9 @@ def solve(
         over the same rows (0: the row is not part of that problem).
     lam, C : the regularization, exactly one of them; a number, or one per problem. The
         objective is ``lam/2 |w|^2 + mean loss``, or with C its equal for ``lam = 1/(C n)``.
-    solver : a name (``auto``, ``dual``, ``interior``, ``pegasos``, ``sgdr``, ``sgds``, ``sgdm``)
-        or a configured solver. ``auto`` takes one of the exact ones, or both in turn; the result
-        says which and why.
+    solver : a name (``auto``, ``dual``, ``interior``, ``newton``, ``pegasos``, ``sgdr``,
+        ``sgds``, ``sgdm``) or a configured solver. ``auto`` takes one of the exact ones (the first
+        three), or several in turn; the result says which and why.
     loss : ``"hinge"``, or ``"squared_hinge"`` (exact solvers only).
     intercept : ``"none"``, ``"regularized"`` (a constant feature ``intercept_scaling``, penalised
         with w) or ``"free"`` (not penalised). ``"auto"`` is free for the exact solvers and
@@ -223,8 +223,8 @@ def check_loss(loss: str, solver: Solver | None = None) -> None:
         raise ValueError(f"loss must be 'hinge' or 'squared_hinge', got {loss!r}")
     if solver is not None and loss not in solver.losses:
         raise ValueError(
-            f"solver {solver.name!r} trains the hinge loss only; loss={loss!r} needs solver='dual' "
-            "or 'interior'"
+            f"solver {solver.name!r} trains the hinge loss only; loss={loss!r} needs solver='dual', "
+            "'interior' or 'newton'"
         )
 
 

@@ -47,10 +47,10 @@ class LinearSVC(ClassifierMixin, BaseEstimator):
     lam : regularization per example instead of C: ``lam/2 |w|^2 + mean loss``.
     loss : ``"hinge"``, or ``"squared_hinge"`` (exact solvers only).
     penalty : ``"l2"``; there is no other here.
-    solver : ``"auto"``, which takes one of the exact solvers, or both in turn: ``"dual"`` (many
-        features), ``"interior"`` (many rows, up to a few thousand features, any C); or one of the
-        papers': ``"pegasos"``, ``"sgdr"``, ``"sgds"``, ``"sgdm"``, or a configured solver such as
-        ``pegasos.Pegasos(batch_size=100)``.
+    solver : ``"auto"``, which takes one of the exact solvers, or several in turn: ``"dual"`` (many
+        features), ``"newton"`` (many more rows than features), ``"interior"`` (any C, up to a few
+        thousand features); or one of the papers': ``"pegasos"``, ``"sgdr"``, ``"sgds"``,
+        ``"sgdm"``, or a configured solver such as ``pegasos.Pegasos(batch_size=100)``.
     tol : the fit ends when the objective is proven to be within this relative distance of the
         best possible.
     intercept : ``"none"``, ``"regularized"`` (penalised with w, through a constant feature
