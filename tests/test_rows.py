@@ -22,7 +22,9 @@ def fitted(X, **options):
     return pegasos.solve(X, Y, **options)
 
 
-@pytest.mark.parametrize("solver", ["dual", "pegasos", "sgds", "sgdm"])
+@pytest.mark.parametrize(
+    "solver", [pegasos.DualCoordinate(shrink=False, second_order=False), "pegasos", "sgds", "sgdm"]
+)
 def test_storage_does_not_change_the_model(solver):
     options = {"solver": solver, "max_epochs": 15, "tol": 0.0}
     expected = fitted(DATA.X, **options)

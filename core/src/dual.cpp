@@ -18,6 +18,9 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr int64_t kFewestChunks = 2048;  // of a list that has become short
 constexpr int64_t kBatch = 128;
 constexpr double kLastDigits = 1e-14;
+// A row may leave the list if it is further from moving than this share of the largest violation
+// of the last pass: that is one outlier's, and rows that leave too soon come back with all others.
+constexpr double kFarEnough = 0.1;
 constexpr int64_t kTrusted = 10;  // epochs after which all rows are looked at again, come what may
 constexpr double kWorthMerging = 3.0;      // stored values visited for every weight that is merged
 constexpr double kWorthMeeting = 1 << 14;  // stored values that a thread visits in a round
@@ -77,8 +80,8 @@ class GroupRun {
     for (int64_t k = group_.lanes.first; k < group_.lanes.last; ++k) {
       LanePass& pass = state_.passes[k];
       pass.last_gap = pass.gap;
-      pass.last_up = pass.up > 0.0 ? pass.up : kInfinity;
-      pass.last_down = pass.down > 0.0 ? pass.down : kInfinity;
+      pass.last_up = pass.up > 0.0 ? kFarEnough * pass.up : kInfinity;
+      pass.last_down = pass.down > 0.0 ? kFarEnough * pass.down : kInfinity;
       if (state_.b != nullptr) {
         const double moved = state_.b[k] - state_.centre[k];
         state_.centre[k] = state_.b[k];

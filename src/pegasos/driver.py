@@ -164,7 +164,8 @@ class _Run:
         if self.start_duals is not None and self.solver.warm_starts:
             duals, self.warm = self.start_duals[:, lanes], True
         self.state = self.solver.start(self.problem, self.seed, duals)
-        self.schedule = Schedule(self.whole.n, self.checkpoint_every, _quick(self.problem))
+        quick = 0 if self.callbacks else _quick(self.problem)  # they are called with certificates
+        self.schedule = Schedule(self.whole.n, self.checkpoint_every, quick)
         self.trend: tuple[list[float], list[float]] = ([], [])  # epochs, gaps
 
     def loop(self) -> StopReason | None:

@@ -223,8 +223,8 @@ def check_loss(loss: str, solver: Solver | None = None) -> None:
         raise ValueError(f"loss must be 'hinge' or 'squared_hinge', got {loss!r}")
     if solver is not None and loss not in solver.losses:
         raise ValueError(
-            f"solver {solver.name!r} trains the hinge loss only; loss={loss!r} needs solver='dual', "
-            "'interior' or 'newton'"
+            f"solver {solver.name!r} trains the hinge loss only; loss={loss!r} needs "
+            "solver='dual', 'interior' or 'newton'"
         )
 
 

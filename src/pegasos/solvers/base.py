@@ -21,6 +21,14 @@ class AnyLimits(Protocol):
         """Whether there is no limit at all."""
 
 
+def weight_zeros(shape: tuple[int, int]) -> Floats:
+    """Zeros that begin with a cache line: groups of eight lanes then have lines of their own."""
+    size = shape[0] * shape[1]
+    buffer = np.zeros(size + 8)
+    first = -buffer.ctypes.data % 64 // 8
+    return buffer[first : first + size].reshape(shape)
+
+
 @dataclass(frozen=True)
 class State:
     """Everything a run consists of: named arrays, written in place as it advances.
@@ -53,7 +61,7 @@ class State:
         for name in self.per_lane:
             arrays[name] = np.ascontiguousarray(arrays[name][..., lanes])
         for name in self.weights:
-            wide = np.zeros((arrays[name].shape[0], padded))
+            wide = weight_zeros((arrays[name].shape[0], padded))
             for lo, hi in feature_blocks(wide, give_up):
                 wide[lo:hi, : lanes.size] = arrays[name][lo:hi, lanes]
             arrays[name] = wide

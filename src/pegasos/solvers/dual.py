@@ -8,10 +8,10 @@ moved to its maximiser clipped to the box,
 
 for the squared hinge the maximiser is that of its own dual, and there is no upper bound.
 
-**Shrinking** (their Algorithm 3). A row whose dual is at a bound, and further from leaving it than
-any dual of the last pass was from its place, leaves the list of rows to visit. A certificate that
-is not good enough brings all rows back (``refused``), and so do ten epochs, and a list with nothing
-left to do. Groups of lanes have lists of their own.
+**Shrinking** (their Algorithm 3, but sooner). A row whose dual is at a bound, and further from
+leaving it than a tenth of the largest violation of the last pass, leaves the list of rows to visit.
+A certificate that is not good enough brings all rows back (``refused``), and so do ten epochs, and
+a list with nothing left to do. Groups of lanes have lists of their own.
 
 **A free intercept** is the multiplier of sum a y = 0: b = centre + pull sum a y, and after every
 pass the centre moves to b (the method of multipliers). The certificate finds the best b for w, and
@@ -42,7 +42,7 @@ from pegasos import _core
 from pegasos.certificate import DualsOf, Floats, GapSums, GiveUp, blocks, never, relative_gap
 from pegasos.problem import Problem
 from pegasos.solvers import face, order
-from pegasos.solvers.base import Solver, State
+from pegasos.solvers.base import Solver, State, weight_zeros
 from pegasos.solvers.face import Face
 
 _GROUP_LANES = 16  # wide enough that a row is read once for many lanes, few enough to shrink
@@ -74,7 +74,7 @@ class DualCoordinate(Solver):
 
     def start(self, problem: Problem, seed: int, duals: Floats | None = None) -> State:
         """Start from a = 0, or from ``duals`` clipped to the box."""
-        W = np.zeros(problem.weights_shape)
+        W = weight_zeros(problem.weights_shape)
         if duals is None:
             duals = np.zeros((problem.n, problem.lanes))
         else:

@@ -15,14 +15,13 @@ struct LanePass {
   double down;
   double rise;      // of D by the steps taken, each thread for itself
   double lost;      // of it, because their changes add up
-  double last_gap;  // those of the last whole pass
-  double last_up;
+  double last_gap;  // that of the last whole pass
+  double last_up;  // a share of its largest violations: rows further from moving may leave the list
   double last_down;
 };
 
 // Moves the dual to its maximiser, and returns by how much. `q` is the curvature that the row
-// brings; `settled` becomes false unless the dual is at a bound, and further from leaving it than
-// any dual of the last pass was from its place.
+// brings; `settled` becomes false unless the dual is at a bound, and far enough from leaving it.
 static inline double dual_step(bool squared, double slack, double cost, double q, double& dual,
                                LanePass& pass, bool& settled) {
   double gradient = slack;
