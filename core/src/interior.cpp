@@ -38,9 +38,8 @@ Sum pass(const ProblemView& problem, Span span, const double* w, double b, int64
          double* out, const Visit& visit) {
   const BlockProducts multiply(problem.rows);
   const bool squared = problem.loss == Loss::squared_hinge;
-  const auto all = [](int64_t) { return true; };
   const auto share_of = [&](Span share, double* to, Sum& sum) {
-    each_block(problem, share, all, [&](RowBlock& block) {
+    each_block(problem, share, [&](RowBlock& block) {
       if (w != nullptr) multiply.products(block, w);
       each_batch(block, squared, b, [&](const RowBatch& batch) { visit(batch, sum); });
       if (vectors > 0) multiply.add(block, vectors, to);

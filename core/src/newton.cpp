@@ -20,8 +20,6 @@ namespace {
 
 using std::int64_t;
 
-bool all(int64_t) { return true; }
-
 // Rows picked out of blocks, with a factor each.
 template <class Flush>
 class Picked {
@@ -57,7 +55,7 @@ NewtonSums newton_point(const ProblemView& problem, const NewtonRows& rows, Span
     const auto add_curved = [&](RowBlock& block) { gram.add(block); };
     Picked changed(add_change);
     Picked curved(add_curved);
-    each_block(problem, share, all, [&](RowBlock& block) {
+    each_block(problem, share, [&](RowBlock& block) {
       each_batch(block, squared, 0.0,
                  [&](const RowBatch& batch) { kernels.point(rows, batch, step, widths, sums); });
       const double* change = block.factors;
@@ -81,7 +79,7 @@ void newton_along(const ProblemView& problem, const NewtonRows& rows, Span span,
   const NewtonKernels& kernels = newton_kernels();
   const BlockProducts multiply(problem.rows);
   const auto share_of = [&](Span share, double*, double&) {
-    each_block(problem, share, all, [&](RowBlock& block) {
+    each_block(problem, share, [&](RowBlock& block) {
       multiply.products(block, dw);
       each_batch(block, false, db, [&](const RowBatch& batch) { kernels.along(rows, batch); });
     });
@@ -94,7 +92,7 @@ LineSums newton_line(const ProblemView& problem, const NewtonRows& rows, Span sp
   const NewtonKernels& kernels = newton_kernels();
   const bool squared = problem.loss == Loss::squared_hinge;
   const auto share_of = [&](Span share, double*, LineSums& sums) {
-    each_block(problem, share, all, [&](RowBlock& block) {
+    each_block(problem, share, [&](RowBlock& block) {
       each_batch(block, squared, 0.0,
                  [&](const RowBatch& batch) { kernels.line(rows, batch, step, width, sums); });
     });

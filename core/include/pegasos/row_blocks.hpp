@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <vector>
 
 #include "pegasos/dense_blocks.hpp"
@@ -131,12 +132,41 @@ void each_block(const ProblemView& problem, Span span, Wanted wanted, Body body)
   if (block.size > 0) body(block);
 }
 
+// For all members of the lane; rows that are all members, without weights, are filled in at once.
+template <class Body>
+void each_block(const ProblemView& problem, Span span, Body body) {
+  const auto all = [](std::int64_t) { return true; };
+  const bool plain = span.every == 1 && problem.lanes == 1 && problem.weight == nullptr &&
+                     problem.positive[0] > 0.0 && problem.negative[0] > 0.0;
+  if (!plain) return each_block(problem, span, all, body);
+  RowBlock block;
+  for (std::int64_t lo = span.lo; lo < span.hi; lo += kBlockRows) {
+    const std::int64_t hi = std::min(span.hi, lo + kBlockRows);
+    const std::int8_t* labels = problem.labels + lo;
+    block.size = hi - lo;
+    if (std::memchr(labels, 0, static_cast<std::size_t>(block.size)) != nullptr) {
+      each_block(problem, {lo, hi}, all, body);
+      continue;
+    }
+    for (std::int64_t k = 0; k < block.size; ++k) {
+      block.ids[k] = lo + k;
+      block.y[k] = labels[k];
+      block.c[k] = labels[k] > 0 ? problem.positive[0] : problem.negative[0];
+    }
+    body(block);
+  }
+}
+
 // Calls visit(batch) for the block's runs of consecutive rows.
 template <class Visit>
 void each_batch(RowBlock& block, bool squared, double b, const Visit& visit) {
   for (std::int64_t k = 0; k < block.size;) {
     const std::int64_t first = k;
-    while (++k < block.size && block.ids[k] == block.ids[k - 1] + 1) {
+    if (block.ids[block.size - 1] - block.ids[first] == block.size - 1 - first) {
+      k = block.size;
+    } else {
+      while (++k < block.size && block.ids[k] == block.ids[k - 1] + 1) {
+      }
     }
     visit(RowBatch{block.ids[first], k - first, squared, block.y + first, block.c + first,
                    block.products + first, b, block.factors + first});
