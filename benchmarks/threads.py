@@ -33,6 +33,7 @@ TASKS = {
     "certificate, sparse": ("news_200k", 1.7),
     f"dual, {LANES} lanes": ("news_200k", 1.7),
     "interior": ("dense_500k", 1.7),
+    "newton": ("dense_500k", 1.7),
     "certificate, dense": ("dense_500k", 1.7),
 }
 

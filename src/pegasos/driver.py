@@ -36,7 +36,7 @@ from pegasos.solvers.auto import fixed
 StopReason = Literal[
     "converged", "precision", "max_time", "max_epochs", "max_steps", "interrupted", "callback"
 ]
-"""``precision``: float64 has no more digits to give."""
+"""``precision``: float64 has no more digits to give, or the solver found none for long."""
 
 Callback = Callable[[Record], Any]
 
@@ -44,7 +44,7 @@ _SLICE_SECONDS = 0.1
 _CERTIFY_AFTER_INTERRUPT = 0.3  # seconds an interrupted run may spend to certify its last model
 _LARGE_WEIGHTS = 1 << 24  # entries of W that take too long to go through for that
 _WORTH_CERTIFYING = 1.2  # an estimate within this factor of tol is worth a pass
-_QUICK_VALUES = 1 << 25  # x lanes: visited before a certificate is due that nothing calls for
+_QUICK_VALUES = 1 << 25  # x lanes: visited before certificates are due that nothing calls for
 _NEVER = 1 << 62
 
 
@@ -122,9 +122,9 @@ class _Run:
         reasons: list[StopReason | None] = []
         with Interruption() as interruption:
             self.interruption = interruption
-            groups = self.groups(np.arange(self.whole.lanes))
+            groups = self.groups(np.arange(self.whole.lanes), 0)
             while groups:
-                self.begin(groups.pop(0))
+                self.begin(*groups.pop(0))
                 reasons.append(self.loop())
                 self.seen_before += self.state.seen
                 if reasons[-1] in ("interrupted", "max_time", "callback"):
@@ -138,26 +138,32 @@ class _Run:
             self.seconds(), self.seen_before / self.whole.n, self.solver, self.reason,
         )  # fmt: skip
 
-    def groups(self, lanes: NDArray[np.intp]) -> list[NDArray[np.intp]]:
-        """Lanes that are trained together."""
-        return list(lanes[:, None]) if self.solver.lanes_apart else [lanes]
+    def groups(self, lanes: NDArray[np.intp], spent: int) -> list[tuple[NDArray[np.intp], int]]:
+        """Lanes that are trained together; ``spent`` rows were visited for them before."""
+        return [(part, spent) for part in lanes[:, None]] if self.apart else [(lanes, spent)]
+
+    @property
+    def apart(self) -> bool:
+        """Whether the solver trains one lane after the other."""
+        return self.solver.lanes_apart
 
     def takes_over(self) -> bool:
         """Whether the fallback is now the better choice."""
-        return self.choice.takes_over(*self.trend, self.tol, self.live.size / self.whole.lanes)
+        share = 1.0 if self.apart else self.live.size / self.whole.lanes
+        return self.choice.takes_over(*self.trend, self.tol, share)
 
-    def take_over(self) -> list[NDArray[np.intp]]:
+    def take_over(self) -> list[tuple[NDArray[np.intp], int]]:
         """Leave the live lanes to the fallback; the groups in which it trains them."""
         assert self.choice.fallback is not None
         self.choice = self.choice.fallback
         self.solver = self.choice.solver.aimed_at(self.tol)
-        epochs = self.state.seen / self.whole.n
+        epochs = self.seen_before / self.whole.n
         self.reason += f"; {type(self.solver).__name__} took over after {epochs:.3g} epochs"
-        return self.groups(self.live)
+        return self.groups(self.live, self.spent + self.state.seen)
 
-    def begin(self, lanes: NDArray[np.intp]) -> None:
+    def begin(self, lanes: NDArray[np.intp], spent: int) -> None:
         """Start on these lanes: all of them, or one after the other."""
-        self.live = lanes  # those not yet certified
+        self.live, self.spent = lanes, spent  # those not yet certified
         everything = lanes.size == self.whole.lanes
         self.problem = self.whole if everything else self.whole.take(lanes)
         duals, self.warm = None, False
@@ -176,7 +182,8 @@ class _Run:
             return self.ended_well()
         stop_seen = _NEVER
         if self.limits.max_epochs is not None:
-            stop_seen = min(_NEVER, max(1, round(self.limits.max_epochs * self.whole.n)))
+            rows = round(self.limits.max_epochs * self.whole.n) - self.spent
+            stop_seen = min(_NEVER, max(1, rows))
         stop_steps = _NEVER if self.limits.max_steps is None else int(self.limits.max_steps)
         while True:
             paused = self.advance(min(self.schedule.next_stop, stop_seen), stop_steps)
@@ -186,24 +193,26 @@ class _Run:
             if ended is None and self.state.steps >= stop_steps:
                 ended = "max_steps"
             if ended is None and self.solver.stalled(self.problem, self.state):
-                if self.choice.fallback is not None:
-                    return None
                 ended = "precision"
+            # Another solver may have digits left where this one has none.
+            leave = ended == "precision" and self.choice.fallback is not None
             if ended is None and not self.worth_certifying():
                 if self.takes_over():
                     return None
                 continue
             if ended is not None and self.records and self.records[-1].examples == self.seen():
-                return ended  # certified as it stands
+                return None if leave else ended  # certified as it stands
             if not self.record(ended):
                 return "interrupted"
             asked = self.asked_to_stop()
             if self.live.size == 0:
                 return self.ended_well()
-            if ended is not None:
+            if ended is not None and not leave:
                 return ended
             if asked:
                 return "callback"
+            if leave:
+                return None
             if self.takes_over():
                 return None
 
@@ -238,8 +247,9 @@ class _Run:
         if self.choice.fallback is not None and gaps is not None:
             self.trend[0].append(seen / self.whole.n)
             self.trend[1].append(float(np.max(gaps)))
-        if due and gaps is not None and self.schedule.every is None and np.isinf(gaps).all():
-            self.schedule.postpone(seen)  # there is no bound yet: nothing would be proven
+        asked_for = self.callbacks or self.schedule.every is not None
+        if due and not asked_for and gaps is not None and np.isinf(gaps).all():
+            self.schedule.postpone(seen)  # there is no bound yet: little would be proven
             return False
         if due:
             return True
@@ -354,7 +364,7 @@ def _first_slice(problem: Problem) -> int:
 
 
 def _quick(problem: Problem) -> int:
-    """Rows that are visited in less than a tenth of a second, whatever they hold."""
+    """Rows before which a certificate would be much of the work."""
     return int(_QUICK_VALUES / (max(1.0, problem.rows.row_size) * problem.weights_shape[1]))
 
 

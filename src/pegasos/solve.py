@@ -78,8 +78,8 @@ def solve(
     lam, C : the regularization, exactly one of them; a number, or one per problem. The
         objective is ``lam/2 |w|^2 + mean loss``, or with C its equal for ``lam = 1/(C n)``.
     solver : a name (``auto``, ``dual``, ``interior``, ``newton``, ``pegasos``, ``sgdr``,
-        ``sgds``, ``sgdm``) or a configured solver. ``auto`` takes one of the exact ones (the first
-        three), or several in turn; the result says which and why.
+        ``sgds``, ``sgdm``) or a configured solver. ``auto`` takes one of the exact ones (``dual``,
+        ``interior``, ``newton``), or several in turn; the result says which and why.
     loss : ``"hinge"``, or ``"squared_hinge"`` (exact solvers only).
     intercept : ``"none"``, ``"regularized"`` (a constant feature ``intercept_scaling``, penalised
         with w) or ``"free"`` (not penalised). ``"auto"`` is free for the exact solvers and

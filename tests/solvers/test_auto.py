@@ -68,3 +68,35 @@ def test_every_lane_is_proven_when_the_solver_changes_between_lanes():
     assert outcome.stop_reason == "converged"
     assert "InteriorPoint took over" in outcome.reason
     assert (outcome.certificate.relative_gap <= 1e-9).all()
+
+
+def test_a_stalled_solver_is_certified_before_it_is_left(monkeypatch):
+    X, y = crawling(3000, 5)
+    problem = make_problem(X, y[:, None], C=1.0, intercept="none")
+    monkeypatch.setattr(pegasos.Newton, "stalled", lambda *_: True)
+    choice = Choice(pegasos.Newton(), "first", fixed(pegasos.InteriorPoint()), 4.0, 0.5)
+    outcome = run(problem, choice, tol=1e-6, limits=Limits(), seed=0)
+    assert outcome.stop_reason == "converged"
+    assert len(outcome.history.records) >= 2
+    assert outcome.reason.startswith("first; InteriorPoint took over")
+
+
+def test_epochs_are_counted_over_all_solvers():
+    problem = make_problem(*_columns(crawling(2000, 30)), C=100.0, intercept="free")
+    choice = Choice(pegasos.DualCoordinate(), "", fixed(pegasos.InteriorPoint()), 4.0)
+    outcome = run(problem, choice, tol=0.0, limits=Limits(max_epochs=9), seed=0)
+    assert "took over" in outcome.reason
+    assert outcome.stop_reason == "max_epochs"
+    assert outcome.epochs <= 9
+
+
+def test_lanes_that_go_one_by_one_are_judged_one_by_one():
+    X, y = crawling(20_000, 4)
+    one = choose(make_problem(X, y[:, None], C=1.0), 1e-3)
+    five = choose(make_problem(X, np.stack([y] * 5, axis=1), C=1.0), 1e-3)
+    newton = five if five.solver.name == "newton" else five.fallback
+    assert newton.fallback_epochs == pytest.approx(one.fallback_epochs)
+
+
+def _columns(data):
+    return data[0], data[1][:, None]

@@ -150,3 +150,15 @@ def test_rows_that_were_left_out_come_back():
     solver.advance(problem, state, work=80, stop_seen=1 << 60, stop_steps=1 << 60)
     proof, _ = certify(problem, state["W"], np.zeros(1), solver.duals(problem, state))
     assert proof.holds
+
+
+def test_weights_begin_with_a_cache_line():
+    data = toy(30, 5, 9, seed=1, absent=0.0)
+    problem = make_problem(data.X, data.Y, C=1.0, intercept="none")
+    solver = DualCoordinate()
+    state = solver.start(problem, 0)
+    keep = np.arange(2, 9)
+    taken = solver.take(problem.take(keep), state, keep)
+    for weights in (state["W"], taken["W"]):
+        assert weights.ctypes.data % 64 == 0
+        assert weights.flags.c_contiguous

@@ -65,7 +65,7 @@ class Choice:
     ) -> bool:
         """Whether ``solver``, with these gaps after these epochs, is better left.
 
-        ``share`` of the lanes are left to train.
+        ``share`` of the lanes that ``fallback_epochs`` are for are left to train.
         """
         if self.fallback is None or len(gaps) < _FIRST_PASSES:
             return False
@@ -120,15 +120,14 @@ def choose(problem: Problem, tol: float) -> Choice:
 
 
 def _second_order(problem: Problem, tol: float) -> tuple[Choice, float]:
-    """The better second-order solver, and what it costs."""
+    """The second-order solver for the shape, and what it costs."""
     interior = interior_cost(problem, tol)
     last = Choice(InteriorPoint(), "InteriorPoint")
     if problem.n < NEWTON_ROWS * problem.rows.d:
         return last, interior
-    iteration = newton_iteration(problem)
-    return Choice(Newton(), "Newton", last, interior / iteration, _NEWTON_TRIED), newton_cost(
-        problem, tol
-    )
+    # Lanes go one after the other, and are left one by one.
+    epochs = interior / problem.lanes / newton_iteration(problem)
+    return Choice(Newton(), "Newton", last, epochs, _NEWTON_TRIED), newton_cost(problem, tol)
 
 
 def dual_cost(problem: Problem) -> float:

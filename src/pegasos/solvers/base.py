@@ -22,7 +22,7 @@ class AnyLimits(Protocol):
 
 
 def weight_zeros(shape: tuple[int, int]) -> Floats:
-    """Zeros that begin with a cache line: groups of eight lanes then have lines of their own."""
+    """Zeros that begin with a cache line: eight lanes, of a multiple of eight, fill one each."""
     size = shape[0] * shape[1]
     buffer = np.zeros(size + 8)
     first = -buffer.ctypes.data % 64 // 8

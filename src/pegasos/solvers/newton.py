@@ -21,8 +21,8 @@ the rows: their solution is close to that of all.
 Where features are rarer than the rows near the kink, full steps are far too long, and it takes many
 short ones: there InteriorPoint is the better choice. Damping the matrix did not mend that.
 
-An iteration is one epoch and one step. It is cut into phases, each of which visits the rows range
-by range, and can pause after any.
+An iteration is one step, and one epoch: of a sample, a sixteenth of one. It is cut into phases,
+each of which visits the rows range by range, and can pause after any.
 
 State: ``rows`` (slack m = 1 - y f, and its change along the direction), ``w``, ``b``, ``sums`` (the
 matrix, and sum a y x as its last row), the numbers of the iteration in hand, and ``place`` (phase,
@@ -43,12 +43,13 @@ from pegasos.problem import Problem
 from pegasos.solvers import normal
 from pegasos.solvers.base import Solver, State
 
+_DEFAULT_AIM = 1e-3  # outside of a run
 _FIRST_WIDTH = 2.0  # at w = 0 every slack is 1
 _NARROWER = 0.3  # at most, at once
 _SHARE = 0.5  # of the gap aimed at that rounding may take
 _SETTLED = 0.3  # what Newton still gains, over what rounding leaves, before the width shrinks
 _EXACT = 0.05  # slope left by the line search
-_MOST_TRIES = 40
+_MOST_TRIES = 60
 _STEADY = 1e-3
 _IDLE_STEPS = 300  # without a smaller gap: there is none to be had
 _SAMPLED = 16  # of so many rows, one belongs to the sample
@@ -74,10 +75,10 @@ _STARTED, _STALLED, _MOVING = range(3)
 class Newton(Solver):
     """Newton's method on the smoothed hinge, one lane at a time.
 
-    ``aim`` is the relative gap it makes for; a run sets it to its ``tol``.
+    ``aim`` is the relative gap it makes for; None is the ``tol`` of the run.
     """
 
-    aim: float = 1e-3
+    aim: float | None = None
 
     name: ClassVar[str] = "newton"
     intercepts: ClassVar[frozenset[str]] = frozenset({"none", "regularized", "free"})
@@ -87,8 +88,8 @@ class Newton(Solver):
     default_epochs: ClassVar[float | None] = None
 
     def aimed_at(self, tol: float) -> Newton:
-        """Shrink the width as far as ``tol`` needs."""
-        return replace(self, aim=tol)
+        """Shrink the width as far as ``tol`` needs, unless told otherwise."""
+        return replace(self, aim=tol) if self.aim is None else self
 
     def start(self, problem: Problem, seed: int, duals: Floats | None = None) -> State:  # noqa: ARG002
         """Start from w = 0."""
@@ -102,13 +103,12 @@ class Newton(Solver):
                 "w": np.zeros(d + 1),
                 "b": np.zeros(1),
                 "sums": np.zeros((d + 2, d + 1)),
-                "factor": np.zeros((d + 1, d + 1), order="F"),
                 "direction": np.zeros(d + 2),  # dw, db
                 "rounded": np.zeros(4),
                 "line": np.zeros(2),
                 "search": np.zeros(5),
                 "numbers": np.array(
-                    [0.0, _FIRST_WIDTH, math.inf, self.aim, _every(problem), math.inf, 0.0]
+                    [0.0, _FIRST_WIDTH, math.inf, self._goal, _every(problem), math.inf, 0.0]
                 ),
                 "flags": np.zeros(3, dtype=np.int64),
                 "place": np.zeros(2, dtype=np.int64),
@@ -119,7 +119,7 @@ class Newton(Solver):
     def advance(
         self, problem: Problem, state: State, *, work: int, stop_seen: int, stop_steps: int
     ) -> bool:
-        """Iterate; a step is an iteration, which counts as one visit of each row."""
+        """Iterate; a step is an iteration, which counts as one visit of each of its rows."""
         iteration = _Iteration(problem, state)
         while state.seen < stop_seen and state.steps < stop_steps:
             if work <= 0:
@@ -155,14 +155,18 @@ class Newton(Solver):
         return _gap(problem, state)
 
     def stalled(self, problem: Problem, state: State) -> bool:  # noqa: ARG002
-        """Whether the last digits are reached: iterating further gains nothing."""
+        """Whether nothing is left to gain, or nothing was gained for long."""
         return bool(state["flags"][_STALLED])
 
     def refused(self, problem: Problem, state: State) -> None:
         """Aim further, if the estimate was good enough and the proof was not."""
         gaps = self.estimate(problem, state)
-        if gaps is not None and gaps.max() <= self.aim:
+        if gaps is not None and gaps.max() <= self._goal:
             state["numbers"][_AIM] *= 0.25
+
+    @property
+    def _goal(self) -> float:
+        return _DEFAULT_AIM if self.aim is None else self.aim
 
 
 def _gap(problem: Problem, state: State) -> Floats:
@@ -177,7 +181,7 @@ def _gap(problem: Problem, state: State) -> Floats:
 
 def _every(problem: Problem) -> int:
     """Of how many rows one is in the first sample; 1 if there is none."""
-    n, d = problem.n, problem.rows.d
+    n, d = int(problem.lane_rows[0]), problem.rows.d
     return _SAMPLED if n >= max(_FEWEST_ROWS, _ROWS_PER_FEATURE * d) else 1
 
 
@@ -198,7 +202,7 @@ class _Iteration:
         self.s = float(self.problem.s[0]) / self.every
         phase, index = (int(v) for v in state["place"])
         name = _PHASES[phase]
-        if index == 0:
+        if index == 0 and name != "along":
             getattr(self, f"_begin_{name}")()
         lo, hi = self.ranges[index]
         getattr(self, f"_visit_{name}")(lo, hi)
@@ -211,11 +215,16 @@ class _Iteration:
     # Where the step leads: the duals there, the matrix, and the next direction.
     def _begin_point(self) -> None:
         state = self.state
-        step = float(state["search"][_STEP])
-        state["w"][:] += step * state["direction"][:-1]
-        state["b"][:] += step * state["direction"][-1]
+        if not state["flags"][_MOVING]:
+            self._step_by(float(state["search"][_STEP]))
+        state["flags"][_MOVING] = 0
         state["sums"][:-1] = 0.0
         state["rounded"][:] = 0.0
+
+    def _step_by(self, step: float) -> None:
+        state = self.state
+        state["w"][:] += step * state["direction"][:-1]
+        state["b"][:] += step * state["direction"][-1]
 
     def _visit_point(self, lo: int, hi: int) -> None:
         state, numbers = self.state, self.state["numbers"]
@@ -236,23 +245,31 @@ class _Iteration:
         if state["flags"][_STARTED]:
             state["cursor"][:] += (max(1, self.problem.n // self.every), 1)
         state["flags"][_STARTED] = 1
-        if self._exhausted() or not self._turn():
-            state["flags"][_STALLED] = 1
+        done = not self._turn() or self._exhausted()
+        if self.every > 1 and (done or state.steps >= _SAMPLED):
+            return self._move(0.0)
+        state["flags"][_STALLED] = done
         return "along"
 
     def _exhausted(self) -> bool:
         """Whether nothing is left to gain, or nothing was gained for long."""
         numbers, rounded = self.state["numbers"], self.state["rounded"]
         left = _LAST_DIGITS * self._primal()
-        if numbers[_GAIN] <= left:
+        if max(numbers[_GAIN], self._missed()) <= left:
             if rounded[_ROUNDED] <= left:
                 return True
             numbers[_AIM] *= 0.25  # this width is done with
-        gap = math.inf if self.every > 1 else float(_gap(self.problem, self.state)[0])
+        gap = math.inf if self.every > 1 else max(0.0, float(_gap(self.problem, self.state)[0]))
         better = self.every > 1 or gap < 0.9 * numbers[_BEST]
         numbers[_BEST] = min(gap, numbers[_BEST])
         numbers[_IDLE] = 0 if better else numbers[_IDLE] + 1
         return bool(numbers[_IDLE] >= _IDLE_STEPS)
+
+    def _missed(self) -> float:
+        """What w, and a free b, not being those of the duals leaves between P and D."""
+        missed = self.state["sums"][-1] - self.s * self.state["w"]
+        balance = abs(float(self.state["rounded"][_BALANCE])) if self.free else 0.0
+        return float(missed @ missed) / (2 * self.s) + balance
 
     def _turn(self) -> bool:
         """The direction from here, and what a full step would gain if the matrix stayed."""
@@ -261,11 +278,12 @@ class _Iteration:
         rhs = state["sums"][-1] - self.s * state["w"]
         if self.free:
             # b is not penalised; a little keeps it finite where no row is near the kink.
-            penalty[-1] = _STEADY * self.s
+            penalty[-1] = _STEADY * min(self.s, float(self.problem.cost[0]) / self.every)
             rhs[-1] = state["rounded"][_BALANCE]
-        if not normal.factor(state["sums"][:-1], penalty, state["factor"]):
+        factor = np.empty((penalty.size, penalty.size), order="F")
+        if not normal.factor(state["sums"][:-1], penalty, factor):
             return False
-        solution = normal.solved(state["factor"], rhs)
+        solution = normal.solved(factor, rhs)
         if solution is None:
             return False
         state["direction"][:-1], state["direction"][-1] = solution, 0.0
@@ -276,16 +294,12 @@ class _Iteration:
         return True
 
     # The slacks along the direction.
-    def _begin_along(self) -> None:
-        pass
-
     def _visit_along(self, lo: int, hi: int) -> None:
         direction = self.state["direction"]
         self.core.along(lo, hi, self.every, direction[:-1], float(direction[-1]))
 
     def _end_along(self) -> str:
-        moving, self.state["flags"][_MOVING] = self.state["flags"][_MOVING], 0
-        return "point" if moving else "line"
+        return "point" if self.state["flags"][_MOVING] else "line"
 
     # The exact line search: Newton's method on the slope, kept between two steps that enclose it.
     def _begin_line(self) -> None:
@@ -304,15 +318,20 @@ class _Iteration:
         slope = self.s * float(w @ dw + step * (dw @ dw)) + float(state["line"][0])
         curvature = self.s * float(dw @ dw) + float(state["line"][1])
         search[_TRIES] += 1
-        if abs(slope) <= _EXACT * abs(search[_SLOPE]) or search[_TRIES] >= _MOST_TRIES:
+        exact = abs(slope) <= _EXACT * abs(search[_SLOPE])
+        # Beyond the minimum a slope can be small at any distance: it has to be just behind.
+        if exact and (slope <= 0 or 2 * slope <= curvature * step):
             return self._plan(step)
+        if search[_TRIES] >= _MOST_TRIES:
+            search[_STEP] = search[_LOW]
+            return self._plan(float(search[_LOW]))
         search[_HIGH if slope > 0 else _LOW] = step
         low, high = float(search[_LOW]), float(search[_HIGH])
         wanted = step - slope / curvature if curvature > 0 else math.inf
         if math.isinf(high):
             wanted = min(wanted, 4 * step)
         elif not low < wanted < high:
-            wanted = (low + high) / 2
+            wanted = (low + high) / 2 if low > 0 else high / 16
         search[_STEP] = wanted
         return "line"
 
@@ -331,11 +350,9 @@ class _Iteration:
     def _move(self, step: float) -> str:
         """From the sample to all rows: their slacks are 1, and change along w as it is now."""
         state = self.state
-        state["direction"][:] *= step
-        state["direction"][:-1] += state["w"]
-        state["direction"][-1] += state["b"][0]
-        state["w"][:], state["b"][:], state["rows"][0] = 0.0, 0.0, 1.0
-        state["sums"][-1] = 0.0
+        self._step_by(step)
+        state["direction"][:-1], state["direction"][-1] = state["w"], state["b"][0]
+        state["rows"][0], state["sums"][-1] = 1.0, 0.0
         state["search"][_STEP] = 1.0
         state["numbers"][[_BEFORE, _WIDTH, _EVERY]] = 0.0, _NEXT_WIDTH, 1.0
         state["flags"][_MOVING] = 1
