@@ -18,6 +18,10 @@ def test_gaps_that_halve_go_on_halving():
     assert epochs_to_go(epochs, gaps, 0.2) == 0.0
     assert epochs_to_go(epochs, [0.1, 0.1, 0.1, 0.1], 1e-3) == math.inf
     assert epochs_to_go(epochs, [math.inf, math.inf, math.inf, 3.0], 1e-3) == 0.0
+    # Rows that came back showed the second gap to be too small.
+    assert epochs_to_go(epochs, [0.8, 0.1, 0.2, 0.1], 1e-3) == epochs_to_go(
+        epochs, [0.8, 0.2, 0.2, 0.1], 1e-3
+    )
 
 
 def test_the_fallback_takes_over_only_if_it_is_cheaper():

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 from pegasos.problem import Problem
 from pegasos.solvers.base import Solver
@@ -75,7 +76,11 @@ class Choice:
 
 
 def epochs_to_go(epochs: list[float], gaps: list[float], tol: float) -> float:
-    """Epochs until the gap is ``tol``, if it goes on falling as since half of the epochs."""
+    """Epochs until the gap is ``tol``, if it goes on falling as since half of the epochs.
+
+    A gap that later rose was an estimate from too few rows: the later one counts.
+    """
+    gaps = list(accumulate(reversed(gaps), max))[::-1]
     now, gap = epochs[-1], gaps[-1]
     if gap <= tol:
         return 0.0
