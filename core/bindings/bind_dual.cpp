@@ -17,7 +17,7 @@ constexpr std::int64_t words() {
 }
 
 bool dual_advance(const PyProblem& problem, std::uint64_t seed, int chunk_bits, double row_size,
-                  bool in_cache, bool shrink, const Matrix<double>& W, const Matrix<double>& duals,
+                  bool in_cache, bool shrink, const Vector<double>& W, const Matrix<double>& duals,
                   const std::optional<Vector<double>>& b,
                   const std::optional<Vector<double>>& centre,
                   const std::optional<Vector<double>>& pull, const Matrix<double>& passes,
@@ -30,7 +30,7 @@ bool dual_advance(const PyProblem& problem, std::uint64_t seed, int chunk_bits, 
   const std::int64_t n = view.n();
   const std::int64_t K = view.lanes;
   DualState state{};
-  state.W = checked("W", W, {view.rows.weight_rows(), view.stride()});
+  double* weights = checked("W", W, {view.rows.weight_rows() * view.stride()});
   state.duals = checked("duals", duals, {n, K});
   state.b = checked_or_null("b", b, {view.stride()});
   state.centre = checked_or_null("centre", centre, {view.stride()});
@@ -48,13 +48,17 @@ bool dual_advance(const PyProblem& problem, std::uint64_t seed, int chunk_bits, 
       checked("orders", orders, {count * view.threads, words<ThreadOrder>()}));
   std::vector<DualGroup> groups;
   for (std::int64_t g = 0; g < count; ++g) {
+    // Groups follow each other, so that their weights do not overlap.
     if (lane[g] < 0 || lane[g] >= lane[g + 1] || lane[g + 1] > K || lane[g] % 4 != 0) {
       throw std::invalid_argument("bounds are not those of groups");
     }
     if (cursor[g].active < 0 || cursor[g].active > n || cursor[g].parts > view.threads) {
       throw std::invalid_argument("cursor is not those of groups");
     }
-    groups.push_back({.lanes = {lane[g], lane[g + 1]},
+    const LaneRange lanes{lane[g], lane[g + 1]};
+    groups.push_back({.lanes = lanes,
+                      .W = weights + view.rows.weight_rows() * lanes.first,
+                      .stride = lanes.width(),
                       .cursor = cursor + g,
                       .orders = order + g * view.threads,
                       .rows = checked("rows", rows, {count, n}) + g * n,

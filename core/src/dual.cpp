@@ -152,7 +152,8 @@ class GroupRun {
                     (single ? group_.rows : group_.chunks) + begin),
             single ? nullptr : group_.rows + begin,
             group_.leaving + begin,
-            state_.W,
+            group_.W,
+            group_.stride,
             state_.b,
             state_.passes};
   }
@@ -214,10 +215,10 @@ class GroupRun {
   // Rounds of several threads. Each starts from the same w; what they change is added up.
   void together(int64_t room) {
     const int64_t parts = cursor_.parts;
-    const int64_t size = problem_.rows.weight_rows() * problem_.stride();
+    const int64_t size = problem_.rows.weight_rows() * group_.stride;
     const int64_t stride = problem_.stride();
     const int64_t lanes = problem_.lanes;
-    std::vector<double> base(state_.W, state_.W + size);
+    std::vector<double> base(group_.W, group_.W + size);
     std::vector<double> copies;
     std::vector<double> intercepts;
     std::vector<LanePass> passes(static_cast<std::size_t>((parts - 1) * lanes));
@@ -277,12 +278,12 @@ class GroupRun {
   // Adds up the changes to part p of the weights; what the changes lose of D together is
   // s (|sum of changes|^2 - sum of |change|^2) / 2, here for s = 1 and all lanes.
   void merge(std::vector<Part>& all, double* base, int64_t p, double* lost) const {
-    const int64_t size = problem_.rows.weight_rows() * problem_.stride();
+    const int64_t size = problem_.rows.weight_rows() * group_.stride;
     const auto parts = static_cast<int64_t>(all.size());
     const int64_t end = share_begin(size, parts, p + 1);
     double squares = 0.0;
     for (int64_t j = share_begin(size, parts, p); j < end; ++j) {
-      double change = state_.W[j] - base[j];
+      double change = group_.W[j] - base[j];
       double apart = change * change;
       for (int64_t q = 1; q < parts; ++q) {
         const double other = all[q].W[j] - base[j];

@@ -13,8 +13,9 @@ struct Part {
   Sampler order;
   const std::uint32_t* rows;  // what the order counts; null: the order is of the rows themselves
   std::uint8_t* leaving;
-  double* W;
-  double* b;
+  double* W;  // of the group's lanes
+  std::int64_t stride;
+  double* b;  // of all lanes
   LanePass* passes;
 };
 
@@ -52,9 +53,8 @@ class Visitor {
   }
 
   bool visit(const Part& part, std::int64_t row) {
-    const std::int64_t stride = problem_.stride();
     const bool squared = problem_.loss == Loss::squared_hinge;
-    problem_.rows.dot(row, part.W + first_, stride, width_, products_.data());
+    problem_.rows.dot(row, part.W, part.stride, width_, products_.data());
     bool moved = false;
     bool settled = true;
     for (std::int64_t k = 0; k < lanes_; ++k) {
@@ -73,7 +73,7 @@ class Visitor {
       if (part.b != nullptr) part.b[lane] += change * y * pull;
       moved = true;
     }
-    if (moved) problem_.rows.axpy(row, factors_.data(), part.W + first_, stride, width_);
+    if (moved) problem_.rows.axpy(row, factors_.data(), part.W, part.stride, width_);
     return settled;
   }
 

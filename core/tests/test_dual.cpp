@@ -36,7 +36,7 @@ struct DualRun {
   }
 
   bool advance(const Budget& budget) {
-    DualState state{W.data(), duals.data(), nullptr, nullptr, nullptr, passes.data()};
+    DualState state{duals.data(), nullptr, nullptr, nullptr, passes.data()};
     if (!b.empty()) {
       state.b = b.data();
       state.centre = centre.data();
@@ -45,7 +45,11 @@ struct DualRun {
     const ProblemView& view = problem->view;
     std::vector<DualGroup> all;
     for (int64_t g = 0; g < groups; ++g) {
-      all.push_back({.lanes = lane_range(view.lanes, groups, g),
+      const LaneRange lanes =
+          groups > 1 ? lane_range(view.lanes, groups, g) : LaneRange{0, view.lanes};
+      all.push_back({.lanes = lanes,
+                     .W = W.data() + lanes.first,
+                     .stride = view.stride(),
                      .cursor = cursors.data() + g,
                      .orders = orders.data() + g * view.threads,
                      .rows = rows.data() + g * view.n(),

@@ -78,7 +78,7 @@ def test_a_second_order_step_raises_the_dual_and_keeps_w(intercept, loss):
     def dual():
         a, y, c = state["duals"][:, 0], problem.labels[:, 0], problem.costs()[:, 0]
         w = (a * y) @ data.X / problem.s[0]
-        np.testing.assert_allclose(state["W"][:-1, 0], w, atol=1e-9)
+        np.testing.assert_allclose(state["W"][:-1], w, atol=1e-9)
         squares = (a**2 / (4 * c)).sum() if loss == "squared_hinge" else 0.0
         value = a.sum() - squares - problem.s[0] / 2 * w @ w
         if intercept == "free":
@@ -148,7 +148,9 @@ def test_rows_that_were_left_out_come_back():
     solver.refused(problem, state)
     solver.advance(problem, state, work=1, stop_seen=1 << 60, stop_steps=1 << 60)
     solver.advance(problem, state, work=80, stop_seen=1 << 60, stop_steps=1 << 60)
-    proof, _ = certify(problem, state["W"], np.zeros(1), solver.duals(problem, state))
+    proof, _ = certify(
+        problem, solver.weights(problem, state), np.zeros(1), solver.duals(problem, state)
+    )
     assert proof.holds
 
 
@@ -162,3 +164,27 @@ def test_weights_begin_with_a_cache_line():
     for weights in (state["W"], taken["W"]):
         assert weights.ctypes.data % 64 == 0
         assert weights.flags.c_contiguous
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_groups_keep_their_weights_apart_and_show_them_side_by_side(threads):
+    data = toy(60, 5, 21, seed=1, absent=0.2)
+    problem = make_problem(data.X, data.Y, C=1.0, intercept="regularized", n_jobs=threads)
+    solver = DualCoordinate()
+    state = solver.start(problem, 0)
+    assert state["bounds"].size > 2  # several groups
+    solver.advance(problem, state, work=1 << 40, stop_seen=180, stop_steps=1 << 60)
+    Z = np.hstack([data.X, np.ones((60, 1))])
+
+    def check(part, held):
+        expected = Z.T @ (held["duals"] * part.labels) / part.s
+        weights = solver.weights(part, held)[:, : part.lanes]
+        np.testing.assert_allclose(weights, expected, atol=1e-12)
+
+    check(problem, state)
+    keep = np.array([0, 2, 3, 5, 8, 9, 11, 12, 14, 15, 16, 18, 19, 20])
+    check(problem.take(keep), solver.take(problem.take(keep), state, keep))
+    warm = solver.start(problem, 0, state["duals"])
+    np.testing.assert_allclose(
+        solver.weights(problem, warm), solver.weights(problem, state), atol=1e-12
+    )

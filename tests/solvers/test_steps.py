@@ -205,7 +205,9 @@ def test_dual_coordinate_equals_its_pseudo_code(lanes, storage, intercept, weigh
         step_to(solver, problem, state, step)
         expected = [next(run) for run in runs]
         np.testing.assert_allclose(
-            vectors(problem, state["W"], intercept), [w for w, _ in expected], **CLOSE
+            vectors(problem, solver.weights(problem, state), intercept),
+            [w for w, _ in expected],
+            **CLOSE,
         )
         np.testing.assert_allclose(state["duals"].T, [a for _, a in expected], **CLOSE)
 

@@ -25,21 +25,33 @@ what each gains, less often if little.
 
 An epoch is as many visits as there are rows, however many passes over a short list that is.
 
-State: ``W`` (w), ``duals`` (a), ``b``, ``centre`` (free intercepts), ``passes`` (per lane: the gap
+State: ``W`` (w, group after group: threads that write to one cache line, or the next, are slow),
+``duals`` (a), ``b``, ``centre`` (free intercepts), ``passes`` (per lane: the gap
 and the violations met), and per group ``cursor``, ``orders``, ``rows`` (the list), ``chunks``,
 ``leaving``; and ``plan`` (``face.py``).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pegasos import _core
-from pegasos.certificate import DualsOf, Floats, GapSums, GiveUp, blocks, never, relative_gap
+from pegasos.certificate import (
+    DualsOf,
+    Floats,
+    GapSums,
+    GiveUp,
+    blocks,
+    feature_blocks,
+    never,
+    relative_gap,
+)
 from pegasos.problem import Problem
 from pegasos.solvers import face, order
 from pegasos.solvers.base import Solver, State, weight_zeros
@@ -74,21 +86,24 @@ class DualCoordinate(Solver):
 
     def start(self, problem: Problem, seed: int, duals: Floats | None = None) -> State:
         """Start from a = 0, or from ``duals`` clipped to the box."""
-        W = weight_zeros(problem.weights_shape)
+        groups = _groups(problem, 0)
         if duals is None:
             duals = np.zeros((problem.n, problem.lanes))
+            W = weight_zeros(problem.weights_shape).reshape(-1)
         else:
             duals = np.clip(duals, 0.0, problem.largest_duals())
-            W[:, : problem.lanes] = _weighted_rows(problem, duals)[:, : problem.lanes] / problem.s
+            columns = _weighted_rows(problem, duals)
+            columns[:, : problem.lanes] /= problem.s
+            W = _grouped(columns, groups["bounds"])
         arrays: dict[str, NDArray[Any]] = {"W": W, "duals": duals, "passes": _fresh_passes(problem)}
-        weights = {"W"}
+        weights: set[str] = set()
         if problem.intercept == "free":
             stride = problem.weights_shape[1]
             arrays |= {"b": np.zeros((1, stride)), "centre": np.zeros((1, stride))}
             weights |= {"b", "centre"}
         arrays["plan"] = face.fresh_plan()
         arrays["seed"] = np.array([seed], dtype=np.uint64)
-        arrays |= _groups(problem, 0)
+        arrays |= groups
         return State(arrays, weights=frozenset(weights), per_lane=frozenset({"duals"}))
 
     def advance(
@@ -151,9 +166,9 @@ class DualCoordinate(Solver):
             stop_passes=due,
         )
 
-    def weights(self, problem: Problem, state: State, give_up: GiveUp = never) -> Floats:  # noqa: ARG002
-        """W itself."""
-        return state["W"]
+    def weights(self, problem: Problem, state: State, give_up: GiveUp = never) -> Floats:
+        """W, the columns of all groups side by side."""
+        return _columns(state, problem.weights_shape, give_up)
 
     def duals(self, problem: Problem, state: State) -> DualsOf:  # noqa: ARG002
         """The duals themselves: every step keeps them in the box."""
@@ -162,7 +177,10 @@ class DualCoordinate(Solver):
     def estimate(self, problem: Problem, state: State) -> Floats | None:
         """The gap as met in the last pass; rows that left the list are taken to add nothing."""
         gap = state["passes"][:, _PASS["last_gap"]]
-        w2 = np.einsum("jk,jk->k", state["W"], state["W"])[: problem.lanes]
+        w2 = np.zeros(problem.weights_shape[1])
+        for lanes, block in _by_group(state["W"], state["bounds"], problem.weights_shape):
+            w2[lanes] = np.einsum("jk,jk->k", block, block)
+        w2 = w2[: problem.lanes]
         dual = state["duals"].sum(axis=0) - problem.s / 2 * w2
         if problem.loss == "squared_hinge":
             for lo, hi in blocks(problem):
@@ -186,8 +204,14 @@ class DualCoordinate(Solver):
         self, problem: Problem, state: State, lanes: NDArray[np.intp], give_up: GiveUp = never
     ) -> State:
         """The state of some of the lanes; ``problem`` is theirs. Groups form anew."""
+        features = problem.weights_shape[0]
+        columns = _columns(state, (features, state["W"].size // features), give_up)
+        chosen = weight_zeros(problem.weights_shape)
+        for lo, hi in feature_blocks(chosen, give_up):
+            chosen[lo:hi, : lanes.size] = columns[lo:hi, lanes]
         taken = state.take(lanes, problem.weights_shape[1], give_up)
         fresh = _groups(problem, int(state["cursor"][0, _CURSOR["seen"]]))
+        fresh["W"] = _grouped(chosen, fresh["bounds"])
         fresh["passes"] = np.ascontiguousarray(state["passes"][lanes])
         return State(taken.arrays | fresh, taken.weights, taken.per_lane)
 
@@ -227,6 +251,37 @@ def _groups(problem: Problem, seen: int) -> dict[str, NDArray[Any]]:
         "chunks": np.zeros((count, n), dtype=np.uint32),
         "leaving": np.zeros((count, n), dtype=np.uint8),
     }
+
+
+def _by_group(
+    W: Floats, bounds: NDArray[np.int64], shape: tuple[int, int]
+) -> Iterator[tuple[slice, Floats]]:
+    """The columns of each group, and their part of W as (features + 1, lanes)."""
+    features, stride = shape
+    for first, end in pairwise([*bounds[:-1].tolist(), stride]):
+        part = W[features * first : features * end]
+        yield slice(first, end), part.reshape(features, end - first)
+
+
+def _columns(state: State, shape: tuple[int, int], give_up: GiveUp) -> Floats:
+    """W with the columns of all groups side by side; a view, where there is one group."""
+    if state["bounds"].size == 2:
+        return state["W"].reshape(shape)
+    out = np.empty(shape)
+    for lanes, part in _by_group(state["W"], state["bounds"], shape):
+        for lo, hi in feature_blocks(part, give_up):
+            out[lo:hi, lanes] = part[lo:hi]
+    return out
+
+
+def _grouped(columns: Floats, bounds: NDArray[np.int64]) -> Floats:
+    """The other way round."""
+    if bounds.size == 2:
+        return columns.reshape(-1)
+    W = weight_zeros((columns.shape[0], columns.shape[1])).reshape(-1)
+    for lanes, part in _by_group(W, bounds, (columns.shape[0], columns.shape[1])):
+        part[...] = columns[:, lanes]
+    return W
 
 
 def _pull(problem: Problem) -> Floats:

@@ -155,7 +155,7 @@ class Face:
             rise = float(gradient @ change) - curvature / 2
             if rise > 0:
                 state["duals"][rows, 0] = after
-                state["W"][:, 0] += w
+                state["W"][:] += w
                 if self.pull:
                     state["b"][0, 0] += self.pull * balance
                 return rise, trial + 1
@@ -186,7 +186,7 @@ class Face:
     def _gradient(self) -> Floats:
         state = self.state
         products = np.empty(self.size)
-        _core.products_of(self.problem.core, state["face"], state["W"][:, 0].copy(), products)
+        _core.products_of(self.problem.core, state["face"], state["W"].copy(), products)
         b = float(state["b"][0, 0]) if self.pull else 0.0
         y, _, squares = state["face_rows"]
         gradient: Floats = 1 - y * (products + b) - squares * state["duals"][state["face"], 0]

@@ -42,6 +42,8 @@ struct alignas(8) ThreadOrder {
 // Lanes that share a list of rows, and the order in which it is visited.
 struct DualGroup {
   LaneRange lanes;
+  double* W;            // weight rows x stride: w(a) of its lanes, kept along the way
+  std::int64_t stride;  // groups apart share no cache line
   GroupCursor* cursor;
   ThreadOrder* orders;    // one for each thread
   std::uint32_t* rows;    // n: those in the list, in storage order until shuffled
@@ -50,7 +52,6 @@ struct DualGroup {
 };
 
 struct DualState {
-  double* W;           // weight rows x stride: w(a), kept along the way
   double* duals;       // n x lanes
   double* b;           // stride, the intercepts; null unless they are free
   double* centre;      // stride
