@@ -22,7 +22,7 @@ constexpr double kLastDigits = 1e-14;
 // of the last pass: that is one outlier's, and rows that leave too soon come back with all others.
 constexpr double kFarEnough = 0.1;
 constexpr int64_t kTrusted = 10;  // epochs after which all rows are looked at again, come what may
-constexpr double kWorthMerging = 3.0;      // stored values visited for every weight that is merged
+constexpr double kWorthMerging = 1.5;      // stored values visited for every weight that is merged
 constexpr double kWorthMeeting = 1 << 14;  // stored values that a thread visits in a round
 // Rounds of a pass: more if the threads undo each other's gains, fewer if they hardly meet.
 constexpr int64_t kFewestRounds = 8;
