@@ -3,8 +3,8 @@
     PEGASOS_DATA=folder python -m benchmarks.auto [data set ...]
 
 For each data set and C: the best of three times, nanoseconds of a visit of DualCoordinate and of a
-row's share of an iteration of InteriorPoint and of Newton (the model's constants), and auto over the
-best of them.
+row's share of an iteration of InteriorPoint and of Newton (the model's constants), and auto over
+the best of them.
 """
 
 import sys
@@ -19,7 +19,7 @@ LIMIT = 60.0
 
 def main():
     print(
-        "data, C: dual s (ns a visit) | interior, newton s (ns a row and iteration) | auto / best"
+        "data, C: dual s (ns a visit) | interior, newton s (ns a row, iteration) | auto / best"
     )
     for name in sys.argv[1:] or datasets.NAMES:
         try:
