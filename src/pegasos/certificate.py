@@ -33,6 +33,7 @@ GiveUp = Callable[[], bool]
 
 UNIT_ROUNDOFF = float(np.finfo(np.float64).eps) / 2
 _PASS_VALUES = 1 << 22  # stored values x lanes between two looks at the clock
+_FEATURE_VALUES = 1 << 18  # of W, at a time: what is computed of them takes memory
 
 
 class GaveUp(Exception):  # noqa: N818 - no error: somebody asked for it
@@ -181,8 +182,8 @@ def blocks(problem: Problem) -> list[tuple[int, int]]:
 
 
 def feature_blocks(W: Floats, give_up: GiveUp = never) -> Iterator[tuple[int, int]]:
-    """Ranges of W's rows of about 10 ms of work each; raises GaveUp between them if asked to."""
-    step = max(1, _PASS_VALUES // W.shape[1])
+    """Ranges of W's rows of some ms of work each; raises GaveUp between them if asked to."""
+    step = max(1, _FEATURE_VALUES // W.shape[1])
     for lo in range(0, W.shape[0], step):
         if give_up():
             raise GaveUp

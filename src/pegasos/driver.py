@@ -283,6 +283,7 @@ class _Run:
         except GaveUp:
             return False
         self.b[lanes] = b
+        del weights  # a copy, maybe
         for lo, hi in blocks(self.problem):
             self.duals[lo:hi, lanes] = duals(lo, hi)
         self.certificate = _with_lanes(self.certificate, lanes, certificate)

@@ -206,12 +206,13 @@ class DualCoordinate(Solver):
         """The state of some of the lanes; ``problem`` is theirs. Groups form anew."""
         features = problem.weights_shape[0]
         columns = _columns(state, (features, state["W"].size // features), give_up)
-        chosen = weight_zeros(problem.weights_shape)
-        for lo, hi in feature_blocks(chosen, give_up):
-            chosen[lo:hi, : lanes.size] = columns[lo:hi, lanes]
-        taken = state.take(lanes, problem.weights_shape[1], give_up)
         fresh = _groups(problem, int(state["cursor"][0, _CURSOR["seen"]]))
-        fresh["W"] = _grouped(chosen, fresh["bounds"])
+        fresh["W"] = weight_zeros(problem.weights_shape).reshape(-1)
+        for group, part in _by_group(fresh["W"], fresh["bounds"], problem.weights_shape):
+            chosen = lanes[group]
+            for lo, hi in feature_blocks(part, give_up):
+                part[lo:hi, : chosen.size] = columns[lo:hi, chosen]
+        taken = state.take(lanes, problem.weights_shape[1], give_up)
         fresh["passes"] = np.ascontiguousarray(state["passes"][lanes])
         return State(taken.arrays | fresh, taken.weights, taken.per_lane)
 
