@@ -18,9 +18,7 @@ LIMIT = 60.0
 
 
 def main():
-    print(
-        "data, C: dual s (ns a visit) | interior, newton s (ns a row, iteration) | auto / best"
-    )
+    print("data, C: dual s (ns a visit) | interior, newton s (ns a row, iteration) | auto / best")
     for name in sys.argv[1:] or datasets.NAMES:
         try:
             X, y = datasets.module(name).load()
