@@ -19,12 +19,7 @@ LIMIT = 60.0
 
 def main():
     print("data, C: dual s (ns a visit) | interior, newton s (ns a row, iteration) | auto / best")
-    for name in sys.argv[1:] or datasets.NAMES:
-        try:
-            X, y = datasets.module(name).load()
-        except datasets.MissingError as missing:
-            print(f"{name}: skipped: {missing}")
-            continue
+    for name, X, y in datasets.loaded(sys.argv[1:] or datasets.NAMES):
         for C in STRENGTHS:
             print(f"{name}, {C:g}: {_line(X, y, C)}", flush=True)
 

@@ -19,12 +19,7 @@ MODES = ("free", "none", "regularized")
 
 def main():
     print(f"{'C':<27}" + "".join(f"{C:>8g}" for C in STRENGTHS))
-    for name in sys.argv[1:] or NAMES:
-        try:
-            X, y = datasets.module(name).load()
-        except datasets.MissingError as missing:
-            print(f"{name}: skipped: {missing}")
-            continue
+    for name, X, y in datasets.loaded(sys.argv[1:] or NAMES):
         for mode in MODES:
             print(f"{name:<15}{mode:<12}", end="")
             for C in STRENGTHS:

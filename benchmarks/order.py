@@ -18,12 +18,7 @@ PASSES = pegasos.DualCoordinate(shrink=False, second_order=False)
 
 
 def data_sets():
-    for name in ("rcv1", "newsgroups", "w8a", "a9a", "covtype"):
-        try:
-            X, y = datasets.module(name).load()
-        except datasets.MissingError as missing:
-            print(f"{name}: skipped: {missing}")
-            continue
+    for name, X, y in datasets.loaded(("rcv1", "newsgroups", "w8a", "a9a", "covtype")):
         yield name, X, y
         if name == "rcv1":
             by_class = np.argsort(y, kind="stable")

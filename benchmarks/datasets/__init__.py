@@ -31,6 +31,17 @@ def module(name):
     return import_module(f"{__name__}.{name}")
 
 
+def loaded(names):
+    """(name, X, y) of those that are here; the others are named on the screen."""
+    for name in names:
+        try:
+            X, y = module(name).load()
+        except MissingError as missing:
+            print(f"{name}: skipped: {missing}", flush=True)
+            continue
+        yield name, X, y
+
+
 def real_file(name):
     """The path of a file of real data."""
     folder = os.environ.get("PEGASOS_DATA")

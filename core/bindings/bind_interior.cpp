@@ -31,7 +31,7 @@ class PyInterior {
 
   auto point(std::int64_t lo, std::int64_t hi, double step, const Vector<double>& w, double b,
              const Matrix<double>& vectors) const {
-    const Span span = checked_span(lo, hi);
+    const Span span = checked_span(view_, lo, hi);
     const double* weights = weight_vector("w", w);
     double* out = checked("vectors", vectors, {3, view_.rows.weight_rows()});
     nb::gil_scoped_release release;
@@ -42,7 +42,7 @@ class PyInterior {
 
   auto affine(std::int64_t lo, std::int64_t hi, const Vector<double>& dw, double db,
               const Vector<double>& second) const {
-    const Span span = checked_span(lo, hi);
+    const Span span = checked_span(view_, lo, hi);
     const double* weights = weight_vector("dw", dw);
     double* out = weight_vector("second", second);
     nb::gil_scoped_release release;
@@ -53,7 +53,7 @@ class PyInterior {
 
   auto direction(std::int64_t lo, std::int64_t hi, bool other, double mu, const Vector<double>& dw,
                  double db) const {
-    const Span span = checked_span(lo, hi);
+    const Span span = checked_span(view_, lo, hi);
     const double* weights = weight_vector("dw", dw);
     nb::gil_scoped_release release;
     const StepLengths steps =
@@ -63,7 +63,7 @@ class PyInterior {
 
   double correct(std::int64_t lo, std::int64_t hi, double mu, double primal, double dual,
                  const Vector<double>& rhs) const {
-    const Span span = checked_span(lo, hi);
+    const Span span = checked_span(view_, lo, hi);
     double* out = weight_vector("rhs", rhs);
     nb::gil_scoped_release release;
     return interior_correct(view_, rows_, span, mu, {primal, dual}, out);
@@ -71,7 +71,7 @@ class PyInterior {
 
   void gram(std::int64_t lo, std::int64_t hi, double constant, double light, double thin,
             const Matrix<double>& matrix) const {
-    const Span span = checked_span(lo, hi);
+    const Span span = checked_span(view_, lo, hi);
     const std::int64_t size = view_.rows.weight_rows();
     double* out = checked("matrix", matrix, {size, size});
     nb::gil_scoped_release release;
@@ -81,10 +81,6 @@ class PyInterior {
   void swap() { std::swap(rows_.now, rows_.other); }
 
  private:
-  Span checked_span(std::int64_t lo, std::int64_t hi) const {
-    if (lo < 0 || hi < lo || hi > view_.n()) throw std::invalid_argument("rows out of range");
-    return {lo, hi};
-  }
   double* weight_vector(const char* name, const Vector<double>& array) const {
     return checked(name, array, {view_.rows.weight_rows()});
   }

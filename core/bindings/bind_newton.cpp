@@ -24,7 +24,7 @@ class PyNewton {
 
   auto point(std::int64_t lo, std::int64_t hi, std::int64_t every, double step, double before,
              double width, double constant, const Matrix<double>& sums) const {
-    const Span span = checked_span(lo, hi, every);
+    const Span span = checked_span(view_, lo, hi, every);
     if (!(width > 0.0)) throw std::invalid_argument("width must be positive");
     const std::int64_t size = view_.rows.weight_rows();
     double* out = checked("sums", sums, {size + 1, size});
@@ -35,14 +35,14 @@ class PyNewton {
 
   void along(std::int64_t lo, std::int64_t hi, std::int64_t every, const Vector<double>& dw,
              double db) const {
-    const Span span = checked_span(lo, hi, every);
+    const Span span = checked_span(view_, lo, hi, every);
     const double* weights = checked("dw", dw, {view_.rows.weight_rows()});
     nb::gil_scoped_release release;
     newton_along(view_, rows_, span, weights, db);
   }
 
   auto line(std::int64_t lo, std::int64_t hi, std::int64_t every, double step, double width) const {
-    const Span span = checked_span(lo, hi, every);
+    const Span span = checked_span(view_, lo, hi, every);
     if (!(width > 0.0)) throw std::invalid_argument("width must be positive");
     nb::gil_scoped_release release;
     const LineSums sums = newton_line(view_, rows_, span, step, width);
@@ -50,12 +50,6 @@ class PyNewton {
   }
 
  private:
-  Span checked_span(std::int64_t lo, std::int64_t hi, std::int64_t every) const {
-    if (lo < 0 || hi < lo || hi > view_.n()) throw std::invalid_argument("rows out of range");
-    if (every < 1) throw std::invalid_argument("every must be positive");
-    return {lo, hi, every};
-  }
-
   ProblemView view_;
   NewtonRows rows_{};
   nb::object owners_[2];

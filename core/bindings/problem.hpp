@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <stdexcept>
 #include <vector>
 
 #include "arrays.hpp"
@@ -28,5 +29,12 @@ class PyProblem {
  private:
   std::vector<nb::object> owners_;
 };
+
+inline pegasos::Span checked_span(const pegasos::ProblemView& view, std::int64_t lo,
+                                  std::int64_t hi, std::int64_t every = 1) {
+  if (lo < 0 || hi < lo || hi > view.n()) throw std::invalid_argument("rows out of range");
+  if (every < 1) throw std::invalid_argument("every must be positive");
+  return {lo, hi, every};
+}
 
 }  // namespace binding

@@ -43,6 +43,7 @@ struct Sum {
            ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
   }
 };
+
 // Calls visit(V{}, k) for k = 0, 8, 16, ... with V = Eight, then for the rest with V = double.
 template <class Visit>
 void each(int64_t size, const Visit& visit) {

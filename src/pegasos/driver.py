@@ -140,16 +140,12 @@ class _Run:
 
     def groups(self, lanes: NDArray[np.intp], spent: int) -> list[tuple[NDArray[np.intp], int]]:
         """Lanes that are trained together; ``spent`` rows were visited for them before."""
-        return [(part, spent) for part in lanes[:, None]] if self.apart else [(lanes, spent)]
-
-    @property
-    def apart(self) -> bool:
-        """Whether the solver trains one lane after the other."""
-        return self.solver.lanes_apart
+        parts = list(lanes[:, None]) if self.solver.lanes_apart else [lanes]
+        return [(part, spent) for part in parts]
 
     def takes_over(self) -> bool:
         """Whether the fallback is now the better choice."""
-        share = 1.0 if self.apart else self.live.size / self.whole.lanes
+        share = 1.0 if self.solver.lanes_apart else self.live.size / self.whole.lanes
         return self.choice.takes_over(*self.trend, self.tol, share)
 
     def take_over(self) -> list[tuple[NDArray[np.intp], int]]:
@@ -283,7 +279,7 @@ class _Run:
         except GaveUp:
             return False
         self.b[lanes] = b
-        del weights  # a copy, maybe
+        del weights  # where it is a copy, room for what comes
         for lo, hi in blocks(self.problem):
             self.duals[lo:hi, lanes] = duals(lo, hi)
         self.certificate = _with_lanes(self.certificate, lanes, certificate)

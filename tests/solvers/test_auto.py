@@ -47,19 +47,18 @@ def crawling(n, d):
     return X, y
 
 
-def test_many_rows_for_every_feature_go_to_newton():
-    result = pegasos.solve(*crawling(20_000, 10), C=100.0, tol=1e-6, seed=0)
+@pytest.mark.parametrize(
+    ("n", "d", "name", "said"),
+    [
+        (20_000, 10, "newton", "Newton: for 20000 rows"),  # many for every feature
+        (3000, 60, "interior", "InteriorPoint took over after"),  # coordinates crawl
+    ],
+)
+def test_a_second_order_solver_ends_it(n, d, name, said):
+    result = pegasos.solve(*crawling(n, d), C=100.0, tol=1e-6, seed=0)
     assert result.stop_reason == "converged"
-    assert result.solver.name == "newton"
-    assert "20000 rows" in result.reason
-    assert result.certificate.relative_gap <= 1e-6
-
-
-def test_a_second_order_solver_takes_over_where_coordinates_crawl():
-    result = pegasos.solve(*crawling(3000, 60), C=100.0, tol=1e-6, seed=0)
-    assert result.stop_reason == "converged"
-    assert result.solver.name == "interior"
-    assert "InteriorPoint took over after" in result.reason
+    assert result.solver.name == name
+    assert said in result.reason
     assert result.certificate.relative_gap <= 1e-6
 
 
@@ -86,7 +85,8 @@ def test_a_stalled_solver_is_certified_before_it_is_left(monkeypatch):
 
 
 def test_epochs_are_counted_over_all_solvers():
-    problem = make_problem(*_columns(crawling(2000, 30)), C=100.0, intercept="free")
+    X, y = crawling(2000, 30)
+    problem = make_problem(X, y[:, None], C=100.0, intercept="free")
     choice = Choice(pegasos.DualCoordinate(), "", fixed(pegasos.InteriorPoint()), 4.0)
     outcome = run(problem, choice, tol=0.0, limits=Limits(max_epochs=9), seed=0)
     assert "took over" in outcome.reason
@@ -100,7 +100,3 @@ def test_lanes_that_go_one_by_one_are_judged_one_by_one():
     five = choose(make_problem(X, np.stack([y] * 5, axis=1), C=1.0), 1e-3)
     newton = five if five.solver.name == "newton" else five.fallback
     assert newton.fallback_epochs == pytest.approx(one.fallback_epochs)
-
-
-def _columns(data):
-    return data[0], data[1][:, None]

@@ -6,40 +6,9 @@ import pytest
 import pegasos
 from pegasos import InteriorPoint
 from pegasos.problem import make_problem
-from pegasos.testing import reference
 from pegasos.testing.toys import toy
 
 MODES = ["none", "regularized", "free"]
-
-
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("C", [1e-3, 1.0, 1e3])
-@pytest.mark.parametrize("storage", ["dense", "csr"])
-@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-def test_it_finds_the_reference_optimum(mode, C, storage, loss):
-    data = toy(60, 5, seed=1)
-    squared = loss == "squared_hinge"
-    y = data.Y[:, 0]
-    result = pegasos.solve(
-        data.X if storage == "dense" else data.csr(), y, C=C, solver="interior", intercept=mode,
-        tol=1e-8, sample_weight=data.weight, seed=0, loss=loss,
-    )  # fmt: skip
-    assert result.stop_reason == "converged"
-    assert result.epochs <= 40
-    X = np.hstack([data.X, np.ones((60, 1))]) if mode == "regularized" else data.X
-    a, b = reference.optimum(X, y, data.weight, 1 / C, free=mode == "free", squared=squared)
-    w = (a * y) @ X * C
-    best = reference.primal(
-        X, y, data.weight, 1 / C, data.weight.sum(), w, b if mode == "free" else 0.0,
-        squared=squared,
-    )  # fmt: skip
-    assert result.certificate.primal == pytest.approx(best, rel=1e-6)
-    assert result.certificate.dual == pytest.approx(best, rel=1e-6)
-    again = pegasos.certify(
-        data.X, y, result.w, result.b, result.duals, C=C, intercept=mode,
-        sample_weight=data.weight, loss=loss,
-    )  # fmt: skip
-    assert again.primal == pytest.approx(result.certificate.primal, rel=1e-12)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -112,42 +81,6 @@ def test_duals_stay_inside_the_box():
         assert (a <= problem.costs()).all()
 
 
-def test_rows_without_weight_or_features_are_harmless():
-    data = toy(50, 4, seed=7)
-    X, weight = data.X.copy(), data.weight.copy()
-    X[3] = 0
-    weight[5:9] = 0
-    y = data.Y[:, 0]
-    options = {"C": 1.0, "solver": "interior", "intercept": "free", "tol": 1e-8}
-    full = pegasos.solve(X, y, sample_weight=weight, **options)
-    kept = np.flatnonzero(weight)
-    part = pegasos.solve(X[kept], y[kept], sample_weight=weight[kept], **options)
-    assert full.certificate.primal == pytest.approx(part.certificate.primal, rel=1e-7)
-    assert not full.duals[5:9].any()
-
-
-def test_collinear_and_constant_columns_are_harmless():
-    data = toy(80, 4, seed=8)
-    X = np.hstack([data.X, data.X[:, :2], np.ones((80, 1)), np.zeros((80, 1))])
-    result = pegasos.solve(X, data.Y[:, 0], C=100.0, solver="interior", intercept="free", tol=1e-7)
-    assert result.stop_reason == "converged"
-
-
-@pytest.mark.parametrize("scale", [1e-150, 1e-30, 1e30, 1e150])
-def test_extremes_end_with_a_valid_certificate_or_a_named_error(scale):
-    data = toy(40, 3, seed=9)
-    try:
-        result = pegasos.solve(
-            data.X * scale, data.Y[:, 0], lam=1e-3, solver="interior", intercept="none",
-            max_epochs=60,
-        )  # fmt: skip
-    except ValueError as error:
-        assert "scale the features" in str(error)  # noqa: PT017
-        return
-    assert np.isfinite(result.w).all()
-    assert result.certificate.gap >= -result.certificate.rounding
-
-
 def test_a_tolerance_beyond_float64_ends_at_the_last_digits():
     data = toy(150, 5, seed=11)
     X = data.X * 1000 + 5000  # badly scaled: rounding stands in the way of 1e-14
@@ -159,13 +92,6 @@ def test_a_tolerance_beyond_float64_ends_at_the_last_digits():
     assert result.certificate.relative_gap < 1e-9
 
 
-def test_too_many_features_are_refused_with_advice():
-    X = np.zeros((2, 10_001), dtype=np.int8)
-    X[0, 0] = 1
-    with pytest.raises(ValueError, match="use solver='dual'"):
-        pegasos.solve(X, [0, 1], C=1.0, solver="interior")
-
-
 def test_linear_svc_trains_a_free_intercept_with_it():
     data = toy(150, 5, seed=10)
     y = data.Y[:, 0]
@@ -173,23 +99,6 @@ def test_linear_svc_trains_a_free_intercept_with_it():
     centred = pegasos.LinearSVC(C=1.0, solver="interior", intercept="free").fit(data.X, y)
     # A free intercept does not care where the origin is.
     np.testing.assert_allclose(model.coef_, centred.coef_, rtol=1e-3, atol=1e-4)
-
-
-@pytest.mark.parametrize("storage", ["dense", "csr"])
-def test_threads_change_nothing_but_rounding_and_repeat_their_bits(storage):
-    data = toy(5000, 6, seed=12)  # enough rows for each thread to get some
-    X = data.X if storage == "dense" else data.csr()
-    solver = InteriorPoint()
-    states = []
-    for threads in (1, 2, 2):
-        problem = make_problem(X, data.Y, C=1.0, intercept="free", n_jobs=threads)
-        state = solver.start(problem, 0)
-        assert solver.advance(problem, state, work=1 << 40, stop_seen=1 << 60, stop_steps=6)
-        states.append(state)
-    one, two, again = states
-    np.testing.assert_allclose(one["w"], two["w"], rtol=1e-6, atol=1e-9)
-    for name, array in two.arrays.items():
-        assert array.tobytes() == again.arrays[name].tobytes(), name
 
 
 def test_it_says_when_the_last_digits_are_reached():

@@ -136,8 +136,8 @@ void each_block(const ProblemView& problem, Span span, Wanted wanted, Body body)
 template <class Body>
 void each_block(const ProblemView& problem, Span span, Body body) {
   const auto all = [](std::int64_t) { return true; };
-  const bool plain = span.every == 1 && problem.lanes == 1 && problem.weight == nullptr &&
-                     problem.positive[0] > 0.0 && problem.negative[0] > 0.0;
+  const bool plain = span.every == 1 && problem.weight == nullptr && problem.positive[0] > 0.0 &&
+                     problem.negative[0] > 0.0;
   if (!plain) return each_block(problem, span, all, body);
   RowBlock block;
   for (std::int64_t lo = span.lo; lo < span.hi; lo += kBlockRows) {

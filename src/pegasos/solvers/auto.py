@@ -8,16 +8,17 @@ for n rows of m stored values, d features and K lanes:
                                    + NEWTON_GRAMS n GRAM)
     InteriorPoint to tol        K iterations (n (ROW + PASS m + GRAM) + FACTOR d^3)
 
-with the Gram matrix's d^2 / 2 products a row where rows are dense, m^2 / 2 where they are sparse.
+with VALUE, PASS, NEWTON_PASS and GRAM of their own for dense and for sparse rows, and the Gram
+matrix's d^2 / 2 products a row where they are dense, m^2 / 2 where they are sparse.
 
 Newton is the quickest by far where there are many rows for every feature, and slow where there are
 not; InteriorPoint hardly depends on the data. How many passes DualCoordinate needs cannot be known
 beforehand: few where C is small or the features many, thousands where C is large and the features
 few. So where the matrix of features x features is no bargain, DualCoordinate starts, and after a
 few passes its gaps tell how many more it will take: if they went on falling by the same factor per
-pass, so many; in truth about half as many again, since they fall ever more slowly. If the second-
-order solver costs less than those, it takes over. Where it costs no more than the first passes, it
-has the problem from the start. From Newton, InteriorPoint takes over by the same rule.
+pass, so many; in truth about half as many again, since they fall ever more slowly. If the solver
+with the matrix costs less than those, it takes over. Where it costs no more than the first passes,
+it has the problem from the start. From Newton, InteriorPoint takes over by the same rule.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from pegasos.solvers.newton import Newton
 VISIT, DENSE_VALUE, SPARSE_VALUE = 45.0, 0.75, 1.0
 ROW, DENSE_PASS, SPARSE_PASS, DENSE_GRAM, SPARSE_GRAM, FACTOR = 120.0, 4.0, 10.0, 0.062, 1.8, 0.03
 DENSE_ITERATIONS, SPARSE_ITERATIONS = 12.0, 20.0  # to 1e-3; one more for each further digit
-NEWTON_ROW, DENSE_NEWTON, SPARSE_NEWTON, NEWTON_GRAMS = 30.0, 0.4, 1.5, 1.5
+NEWTON_ROW, DENSE_NEWTON_PASS, SPARSE_NEWTON_PASS, NEWTON_GRAMS = 30.0, 0.4, 1.5, 1.5
 NEWTON_ITERATIONS = 10.0  # to 1e-3; three more for each further digit
 NEWTON_ROWS = 200  # for every feature; on fewer, Newton's steps are short
 SLOWER = 1.5  # than the gaps of the last passes promise
@@ -144,7 +145,7 @@ def dual_cost(problem: Problem) -> float:
 
 def newton_iteration(problem: Problem) -> float:
     """Nanoseconds of an iteration of one lane, its matrix apart."""
-    value = SPARSE_NEWTON if problem.rows.dense is None else DENSE_NEWTON
+    value = SPARSE_NEWTON_PASS if problem.rows.dense is None else DENSE_NEWTON_PASS
     row = NEWTON_ROW + value * problem.rows.row_size
     return problem.n * row + FACTOR * problem.rows.d**3
 

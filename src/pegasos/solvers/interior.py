@@ -29,7 +29,7 @@ from typing import ClassVar
 import numpy as np
 
 from pegasos import _core
-from pegasos.certificate import DualsOf, Floats, GiveUp, never, relative_gap
+from pegasos.certificate import DualsOf, Floats, GiveUp, never
 from pegasos.problem import Problem
 from pegasos.solvers import normal
 from pegasos.solvers.base import Solver, State
@@ -110,10 +110,8 @@ class InteriorPoint(Solver):
         """
         if self.stalled(problem, state):
             return np.full(problem.lanes, np.inf)
-        u = state["vectors"][0]
-        primal = problem.s / 2 * (state["w"] @ state["w"]) + state["sums"][LOSS]
-        dual = state["sums"][DUAL] - u @ u / (2 * problem.s)
-        return relative_gap(primal, dual)
+        sums = state["sums"]
+        return normal.gap(problem, state["w"], state["vectors"][0], sums[LOSS], sums[DUAL])
 
     def stalled(self, problem: Problem, state: State) -> bool:  # noqa: ARG002
         """Whether the last digits are reached: iterating further gains nothing."""

@@ -111,22 +111,15 @@ class Iteration:
         state["parts"][:] = 0.0
 
     def _factor(self) -> None:
-        penalty = np.full(self.problem.rows.d + 1, self.s)
-        if self.free:
-            penalty[-1] = 0.0
-        if not normal.factor(self.state["gram"], penalty, self.state["factor"]):
+        free = 0.0 if self.free else None
+        if not normal.factor(self.state["gram"], self.s, free, self.state["factor"]):
             self.state["flags"][STALLED] = 1
 
     def _solve(self) -> None:
         """The direction (dw, db) of the right-hand side."""
         state = self.state
-        solution = normal.solved(state["factor"], state["rhs"])
-        if solution is None:
+        if normal.solve(state["factor"], state["rhs"], self.free, state["direction"]) is None:
             state["flags"][STALLED] = 1
-            return
-        state["direction"][:-1], state["direction"][-1] = solution, 0.0
-        if self.free:
-            state["direction"][-2:] = 0.0, solution[-1]
 
     # The affine step: how far it gets decides how close to aim at the centre.
     def _begin_affine(self) -> bool:

@@ -38,7 +38,8 @@ from typing import ClassVar
 import numpy as np
 
 from pegasos import _core
-from pegasos.certificate import DualsOf, Floats, GiveUp, never, relative_gap
+from pegasos.arguments import number
+from pegasos.certificate import DualsOf, Floats, GiveUp, never
 from pegasos.problem import Problem
 from pegasos.solvers import normal
 from pegasos.solvers.base import Solver, State
@@ -61,7 +62,7 @@ _LAST_DIGITS = 1e-14
 
 _PHASES = ("point", "along", "line")
 
-# Entries of state["rounded"], in the order of _core.Newton.point.
+# Entries of state["totals"], in the order of _core.Newton.point.
 _LOSS, _DUAL, _ROUNDED, _BALANCE = range(4)
 # Entries of state["search"].
 _STEP, _LOW, _HIGH, _SLOPE, _TRIES = range(5)
@@ -87,6 +88,11 @@ class Newton(Solver):
     lanes_apart: ClassVar[bool] = True
     default_epochs: ClassVar[float | None] = None
 
+    def __post_init__(self) -> None:
+        """Check the option."""
+        if self.aim is not None and not 0 <= number("aim", self.aim) < math.inf:
+            raise ValueError(f"aim must be finite and not negative, or None, got {self.aim}")
+
     def aimed_at(self, tol: float) -> Newton:
         """Shrink the width as far as ``tol`` needs, unless told otherwise."""
         return replace(self, aim=tol) if self.aim is None else self
@@ -104,7 +110,7 @@ class Newton(Solver):
                 "b": np.zeros(1),
                 "sums": np.zeros((d + 2, d + 1)),
                 "direction": np.zeros(d + 2),  # dw, db
-                "rounded": np.zeros(4),
+                "totals": np.zeros(4),
                 "line": np.zeros(2),
                 "search": np.zeros(5),
                 "numbers": np.array(
@@ -171,12 +177,11 @@ class Newton(Solver):
 
 def _gap(problem: Problem, state: State) -> Floats:
     """The relative gap; what duals out of balance cost a free intercept is a guess."""
-    u, rounded = state["sums"][-1], state["rounded"]
-    primal = problem.s / 2 * (state["w"] @ state["w"]) + rounded[_LOSS]
-    dual = rounded[_DUAL] - u @ u / (2 * problem.s)
+    totals = state["totals"]
+    dual = totals[_DUAL]
     if problem.intercept == "free":
-        dual = dual - abs(rounded[_BALANCE])
-    return relative_gap(primal, dual)
+        dual = dual - abs(totals[_BALANCE])
+    return normal.gap(problem, state["w"], state["sums"][-1], totals[_LOSS], dual)
 
 
 def _every(problem: Problem) -> int:
@@ -219,7 +224,7 @@ class _Iteration:
             self._step_by(float(state["search"][_STEP]))
         state["flags"][_MOVING] = 0
         state["sums"][:-1] = 0.0
-        state["rounded"][:] = 0.0
+        state["totals"][:] = 0.0
 
     def _step_by(self, step: float) -> None:
         state = self.state
@@ -228,7 +233,7 @@ class _Iteration:
 
     def _visit_point(self, lo: int, hi: int) -> None:
         state, numbers = self.state, self.state["numbers"]
-        state["rounded"][:] += self.core.point(
+        state["totals"][:] += self.core.point(
             lo,
             hi,
             self.every,
@@ -253,7 +258,7 @@ class _Iteration:
 
     def _exhausted(self) -> bool:
         """Whether nothing is left to gain, or nothing was gained for long."""
-        numbers, rounded = self.state["numbers"], self.state["rounded"]
+        numbers, rounded = self.state["numbers"], self.state["totals"]
         left = _LAST_DIGITS * self._primal()
         if max(numbers[_GAIN], self._missed()) <= left:
             if rounded[_ROUNDED] <= left:
@@ -267,30 +272,31 @@ class _Iteration:
 
     def _missed(self) -> float:
         """What w, and a free b, not being those of the duals leaves between P and D."""
-        missed = self.state["sums"][-1] - self.s * self.state["w"]
-        balance = abs(float(self.state["rounded"][_BALANCE])) if self.free else 0.0
-        return float(missed @ missed) / (2 * self.s) + balance
+        missing = self._missing()
+        balance = abs(float(self.state["totals"][_BALANCE])) if self.free else 0.0
+        return float(missing @ missing) / (2 * self.s) + balance
+
+    def _missing(self) -> Floats:
+        """What sum a y x has more than s w: zero at the optimum."""
+        missing: Floats = self.state["sums"][-1] - self.s * self.state["w"]
+        return missing
 
     def _turn(self) -> bool:
         """The direction from here, and what a full step would gain if the matrix stayed."""
-        state, numbers = self.state, self.state["numbers"]
-        penalty = np.full(state["w"].size, self.s)
-        rhs = state["sums"][-1] - self.s * state["w"]
+        state = self.state
+        rhs, intercept = self._missing(), None
         if self.free:
             # b is not penalised; a little keeps it finite where no row is near the kink.
-            penalty[-1] = _STEADY * min(self.s, float(self.problem.cost[0]) / self.every)
-            rhs[-1] = state["rounded"][_BALANCE]
-        factor = np.empty((penalty.size, penalty.size), order="F")
-        if not normal.factor(state["sums"][:-1], penalty, factor):
+            intercept = _STEADY * min(self.s, float(self.problem.cost[0]) / self.every)
+            rhs[-1] = state["totals"][_BALANCE]
+        factor = np.empty((rhs.size, rhs.size), order="F")
+        if not normal.factor(state["sums"][:-1], self.s, intercept, factor):
             return False
-        solution = normal.solved(factor, rhs)
-        if solution is None:
+        gain = normal.solve(factor, rhs, self.free, state["direction"])
+        if gain is None:
             return False
-        state["direction"][:-1], state["direction"][-1] = solution, 0.0
-        if self.free:
-            state["direction"][-2:] = 0.0, solution[-1]
-        numbers[_GAIN] = rhs @ solution
-        state["search"][:] = 1.0, 0.0, math.inf, -numbers[_GAIN], 0.0
+        state["numbers"][_GAIN] = gain
+        state["search"][:] = 1.0, 0.0, math.inf, -gain, 0.0
         return True
 
     # The slacks along the direction.
@@ -337,7 +343,7 @@ class _Iteration:
 
     def _plan(self, step: float) -> str:
         """The width of the next iteration, by how this one went."""
-        numbers, rounded = self.state["numbers"], float(self.state["rounded"][_ROUNDED])
+        numbers, rounded = self.state["numbers"], float(self.state["totals"][_ROUNDED])
         gain = numbers[_GAIN] * (1.0 if step < 0.5 else 0.1)
         allowed = _SHARE * numbers[_AIM] * self._primal()
         if gain < _SETTLED * rounded:
@@ -361,4 +367,4 @@ class _Iteration:
     def _primal(self) -> float:
         """The objective times N."""
         w = self.state["w"]
-        return self.s / 2 * float(w @ w) + float(self.state["rounded"][_LOSS])
+        return self.s / 2 * float(w @ w) + float(self.state["totals"][_LOSS])

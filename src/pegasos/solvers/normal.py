@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-from pegasos.certificate import Floats
+from pegasos.certificate import Floats, relative_gap
 from pegasos.problem import Problem
 
 LARGEST_D = 10_000
@@ -29,16 +29,20 @@ def row_ranges(problem: Problem) -> list[tuple[int, int]]:
     return [(lo, min(n, lo + step)) for lo in range(0, n, step)]
 
 
-def factor(gram: Floats, diagonal: Floats, out: Floats) -> bool:
-    """Cholesky factor of gram (its upper triangle) + diag(diagonal); False if there is none.
+def factor(gram: Floats, s: float, intercept: float | None, out: Floats) -> bool:
+    """Cholesky factor of gram (its upper triangle) + s I; False if there is none.
 
-    A matrix that is not positive definite is lifted a little.
+    ``intercept`` is added instead of s to the last entry, if that is a free intercept's. A matrix
+    that is not positive definite is lifted a little.
     """
+    penalty = np.full(len(gram), s)
+    if intercept is not None:
+        penalty[-1] = intercept
     lift = 0.0
     while lift < 1:
         np.copyto(out, gram.T)  # the upper triangle by rows is the lower one by columns
         entries = np.einsum("ii->i", out)
-        entries += diagonal
+        entries += penalty
         entries *= 1 + lift
         _, failed = dpotrf(out, lower=1, clean=0, overwrite_a=1)
         if not failed:
@@ -47,7 +51,21 @@ def factor(gram: Floats, diagonal: Floats, out: Floats) -> bool:
     return False
 
 
-def solved(factored: Floats, rhs: Floats) -> Floats | None:
-    """The solution of the factored system; None if it left float64."""
+def solve(factored: Floats, rhs: Floats, free: bool, direction: Floats) -> float | None:
+    """Write the solution as (dw, db), with d + 1 weights; rhs . solution, None if it is not finite.
+
+    A free intercept is the last of the unknowns, and no weight then.
+    """
     solution: Floats = dpotrs(factored, rhs, lower=1)[0]
-    return solution if np.isfinite(solution).all() else None
+    if not np.isfinite(solution).all():
+        return None
+    direction[:-1], direction[-1] = solution, 0.0
+    if free:
+        direction[-2:] = 0.0, solution[-1]
+    return float(rhs @ solution)
+
+
+def gap(problem: Problem, w: Floats, u: Floats, loss: float, dual: float) -> Floats:
+    """The relative gap of w and duals with sum a y x = u; ``loss``, ``dual`` sum over the rows."""
+    primal = problem.s / 2 * (w @ w) + loss
+    return relative_gap(primal, dual - u @ u / (2 * problem.s))
