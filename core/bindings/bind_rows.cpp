@@ -91,11 +91,12 @@ const char* defect_name(Defect defect) {
 
 std::tuple<std::string, std::int64_t, std::int64_t> check(const PyRows& self, std::int64_t lo,
                                                           std::int64_t hi,
-                                                          const Out<double, nb::ndim<1>>& norms) {
+                                                          const Out<double, nb::ndim<1>>& norms,
+                                                          std::int64_t threads) {
   if (lo < 0 || hi < lo || hi > self.rows.n()) throw std::invalid_argument("rows out of range");
   double* out = checked("squared_norms", norms, {self.rows.n()});
   nb::gil_scoped_release release;
-  const Finding finding = check_rows(self.rows, lo, hi, out);
+  const Finding finding = check_rows(self.rows, lo, hi, out, threads);
   return {defect_name(finding.defect), finding.row, finding.column};
 }
 
@@ -174,6 +175,7 @@ void bind_rows(nb::module_& m) {
       .def_prop_ro("d", [](const PyRows& self) { return self.rows.d(); })
       .def_prop_ro("bias", [](const PyRows& self) { return self.rows.bias(); })
       .def("check", &check, nb::arg("lo"), nb::arg("hi"), nb::arg("squared_norms").noconvert(),
+           nb::arg("threads"),
            "Check rows lo..hi-1 and write their squared norms: (defect or '', row, column).");
 
   nb::class_<PyProblem>(m, "Problem", "K binary problems over the same rows.")

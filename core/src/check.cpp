@@ -1,7 +1,11 @@
 #include "pegasos/check.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
+#include <vector>
+
+#include "pegasos/parallel.hpp"
 
 namespace pegasos {
 namespace {
@@ -80,15 +84,7 @@ Finding blame(const RowsView& view, int64_t row) {
   return blame<double>(view, row);
 }
 
-}  // namespace
-
-Finding check_indptr(const RowsView& view, int64_t stored) {
-  if (view.storage == Storage::dense) return {};
-  return view.index == Index::i32 ? indptr_of<std::int32_t>(view, stored)
-                                  : indptr_of<std::int64_t>(view, stored);
-}
-
-Finding check_rows(const Rows& rows, int64_t lo, int64_t hi, double* squared_norms) {
+Finding check_part(const Rows& rows, int64_t lo, int64_t hi, double* squared_norms) {
   const RowsView& view = rows.view();
   for (int64_t row = lo; row < hi; ++row) {
     if (view.storage == Storage::csr) {
@@ -98,6 +94,28 @@ Finding check_rows(const Rows& rows, int64_t lo, int64_t hi, double* squared_nor
     }
     squared_norms[row] = rows.squared_norm(row);
     if (!std::isfinite(squared_norms[row])) return blame(view, row);
+  }
+  return {};
+}
+
+}  // namespace
+
+Finding check_indptr(const RowsView& view, int64_t stored) {
+  if (view.storage == Storage::dense) return {};
+  return view.index == Index::i32 ? indptr_of<std::int32_t>(view, stored)
+                                  : indptr_of<std::int64_t>(view, stored);
+}
+
+Finding check_rows(const Rows& rows, int64_t lo, int64_t hi, double* squared_norms,
+                   int64_t threads) {
+  const int64_t parts = std::clamp<int64_t>(threads, 1, std::max<int64_t>(1, hi - lo));
+  std::vector<Finding> found(static_cast<std::size_t>(parts));
+  in_parallel(parts, [&](int64_t part) {
+    found[part] = check_part(rows, lo + share_begin(hi - lo, parts, part),
+                             lo + share_begin(hi - lo, parts, part + 1), squared_norms);
+  });
+  for (const Finding& finding : found) {
+    if (finding.defect != Defect::none) return finding;
   }
   return {};
 }

@@ -26,16 +26,21 @@ std::vector<Layout> csr_layouts() {
   return layouts;
 }
 
-Finding check_all(const Layout& layout, const Entries& entries, double bias = 1.0) {
-  const ToyRows data(layout, kColumns, entries, bias);
-  std::vector<double> norms(entries.size());
-  return check_rows(Rows(data.view), 0, data.view.n, norms.data());
-}
-
 void check_finding(const Finding& found, Defect defect, int64_t row, int64_t column) {
   CHECK_EQUAL(static_cast<int>(found.defect), static_cast<int>(defect));
   CHECK_EQUAL(found.row, row);
   CHECK_EQUAL(found.column, column);
+}
+
+Finding check_all(const Layout& layout, const Entries& entries, double bias = 1.0) {
+  const ToyRows data(layout, kColumns, entries, bias);
+  std::vector<double> norms(entries.size());
+  const Finding alone = check_rows(Rows(data.view), 0, data.view.n, norms.data(), 1);
+  for (int64_t threads : {2, 3, 8}) {
+    const Finding shared = check_rows(Rows(data.view), 0, data.view.n, norms.data(), threads);
+    check_finding(shared, alone.defect, alone.row, alone.column);
+  }
+  return alone;
 }
 
 template <class I>
@@ -74,12 +79,12 @@ TEST(good_rows_pass_and_get_their_squared_norms) {
       const ToyRows data(layout, kColumns, kGood, bias);
       std::vector<double> norms(4, -1.0);
       check_finding(check_indptr(data.view, 6), Defect::none, 0, 0);
-      check_finding(check_rows(Rows(data.view), 1, 3, norms.data()), Defect::none, 0, 0);
+      check_finding(check_rows(Rows(data.view), 1, 3, norms.data(), 1), Defect::none, 0, 0);
       CHECK_EQUAL(norms[0], -1.0);  // not asked for
       CHECK_EQUAL(norms[1], bias * bias);
       CHECK_EQUAL(norms[2], 50.0 + bias * bias);
       CHECK_EQUAL(norms[3], -1.0);
-      check_finding(check_rows(Rows(data.view), 0, 4, norms.data()), Defect::none, 0, 0);
+      check_finding(check_rows(Rows(data.view), 0, 4, norms.data(), 2), Defect::none, 0, 0);
       CHECK_EQUAL(norms[0], 5.0 + bias * bias);
       CHECK_EQUAL(norms[3], 36.0 + bias * bias);
     }

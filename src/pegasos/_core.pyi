@@ -38,7 +38,7 @@ class Rows:
     @property
     def bias(self) -> float: ...
 
-    def check(self, lo: int, hi: int, squared_norms: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> tuple[str, int, int]:
+    def check(self, lo: int, hi: int, squared_norms: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], threads: int) -> tuple[str, int, int]:
         """
         Check rows lo..hi-1 and write their squared norms: (defect or '', row, column).
         """

@@ -54,7 +54,7 @@ class Outcome:
 
     W: Floats  # (features + 1, K); the last row belongs to the constant feature
     b: Floats  # (K,)
-    duals: Floats  # (n, K)
+    duals: Any  # (n, K); from a fleet (n, 1) of each
     certificate: Certificate
     history: History
     stop_reason: StopReason
@@ -76,14 +76,20 @@ def run(
     scalar: bool = False,
     start_duals: Floats | None = None,
     began: float | None = None,
+    interruption: Interruption | None = None,
 ) -> Outcome:
     """Advance ``solver`` until every lane is certified within ``tol``, or a limit is reached.
 
-    ``began`` is the ``time.perf_counter`` from which seconds count; now, if not given.
+    ``began`` is the ``time.perf_counter`` from which seconds count; now, if not given. A run that
+    is part of a larger one has the ``interruption`` of that one.
     """
-    return _Run(
+    one = _Run(
         problem, solver, tol, limits, seed, callbacks, checkpoint_every, scalar, start_duals, began
-    ).run()
+    )
+    if interruption is not None:
+        return one.run(interruption)
+    with Interruption() as interruption:
+        return one.run(interruption)
 
 
 class _Run:
@@ -118,19 +124,18 @@ class _Run:
         start = problem.cost / problem.total_weight
         self.certificate = Certificate(start, np.zeros(K), 4 * np.finfo(float).eps * start)
 
-    def run(self) -> Outcome:
+    def run(self, interruption: Interruption) -> Outcome:
+        self.interruption = interruption
         reasons: list[StopReason | None] = []
-        with Interruption() as interruption:
-            self.interruption = interruption
-            groups = self.groups(np.arange(self.whole.lanes), 0)
-            while groups:
-                self.begin(*groups.pop(0))
-                reasons.append(self.loop())
-                self.seen_before += self.state.seen
-                if reasons[-1] in ("interrupted", "max_time", "callback"):
-                    break
-                if reasons[-1] is None:
-                    groups = self.take_over() + groups
+        groups = self.groups(np.arange(self.whole.lanes), 0)
+        while groups:
+            self.begin(*groups.pop(0))
+            reasons.append(self.loop())
+            self.seen_before += self.state.seen
+            if reasons[-1] in ("interrupted", "max_time", "callback"):
+                break
+            if reasons[-1] is None:
+                groups = self.take_over() + groups
         ends = [r for r in reasons if r is not None and r != "converged"]
         reason: StopReason = ends[0] if ends else "converged"
         return Outcome(

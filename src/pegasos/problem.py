@@ -128,7 +128,7 @@ def make_problem(
         bias = _scaling(intercept_scaling)
     if y.ndim != 2 or y.shape[1] < 1:
         raise ValueError(f"y must be (n,) or (n, K) with K >= 1, got shape {y.shape}")
-    rows = as_rows(X, bias=bias)
+    rows = as_rows(X, bias=bias, n_jobs=n_jobs)
     if y.shape[0] != rows.n:
         raise ValueError(f"X and y disagree: X has {rows.n} rows, y has {y.shape[0]}")
     weight = None

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from pegasos import _core
+from pegasos import _core, threads
 
 IN_PLACE = (np.float64, np.float32, np.int8, np.uint8)
 """Value types the core reads without a copy."""
@@ -46,7 +46,7 @@ class Rows:
         return int(np.argmax(self.squared_norms))
 
 
-def as_rows(X: Any, *, bias: float = 0.0) -> Rows:
+def as_rows(X: Any, *, bias: float = 0.0, n_jobs: int | None = 1) -> Rows:
     """View ``X`` as rows.
 
     C-contiguous arrays and CSR matrices of float32, float64, int8 or uint8 are used in place,
@@ -54,7 +54,9 @@ def as_rows(X: Any, *, bias: float = 0.0) -> Rows:
     layouts and number types are converted.
     Raises ValueError or TypeError that names the first offending place.
     """
-    return _csr(X, bias) if sparse.issparse(X) else _dense(X, bias)
+    rows = _csr(X, bias) if sparse.issparse(X) else _dense(X, bias)
+    _check(rows, threads.resolve(n_jobs, rows.n * rows.row_size))
+    return rows
 
 
 def _dense(X: Any, bias: float) -> Rows:
@@ -69,8 +71,8 @@ def _dense(X: Any, bias: float) -> Rows:
     if not rows_contiguous or (array.shape[0] > 1 and array.strides[0] % array.itemsize):
         array = np.ascontiguousarray(array)
     array = np.require(array, requirements=["A"])
-    d = array.shape[1]
-    return _checked(_core.Rows.dense(array, bias), float(d), float(d * array.itemsize), d, array)
+    n, d = array.shape
+    return Rows(_core.Rows.dense(array, bias), np.empty(n), d, d * array.itemsize, d, array)
 
 
 def _csr(X: Any, bias: float) -> Rows:
@@ -96,7 +98,8 @@ def _csr(X: Any, bias: float) -> Rows:
         raise ValueError(f"X is not a valid CSR matrix: {error}") from None
     size = values.size / max(n, 1)
     longest = int(np.diff(indptr).max()) if n else 0
-    return _checked(rows, size, size * (values.itemsize + indices.itemsize), longest, None)
+    row_bytes = size * (values.itemsize + indices.itemsize)
+    return Rows(rows, np.empty(n), size, row_bytes, longest, None)
 
 
 def _numbers(array: NDArray[Any]) -> NDArray[Any]:
@@ -112,9 +115,9 @@ def _numbers(array: NDArray[Any]) -> NDArray[Any]:
     raise TypeError(f"X must hold real numbers, got dtype {array.dtype}; encode the columns first")
 
 
-def _checked(
-    core: _core.Rows, row_size: float, row_bytes: float, longest: int, dense: NDArray[Any] | None
-) -> Rows:
+def _check(rows: Rows, threads: int) -> None:
+    """Raise for bad rows; write the squared norms of good ones."""
+    core = rows.core
     if core.n < 1:
         raise ValueError("X has no rows: 0 samples, while a minimum of 1 is required")
     if core.d < 1:
@@ -124,13 +127,11 @@ def _checked(
         )
     if core.n >= 2**32:
         raise ValueError(f"X has {core.n} rows; at most 2^32 - 1 are supported")
-    norms = np.empty(core.n)
-    step = max(1, int(_CHECKED_VALUES / max(row_size, 1.0)))
+    step = max(1, int(_CHECKED_VALUES * threads / max(rows.row_size, 1.0)))
     for lo in range(0, core.n, step):
-        defect, row, column = core.check(lo, min(core.n, lo + step), norms)
+        defect, row, column = core.check(lo, min(core.n, lo + step), rows.squared_norms, threads)
         if defect:
             raise ValueError(_DEFECTS[defect].format(row=row, column=column, d=core.d))
-    return Rows(core, norms, row_size, row_bytes, longest, dense)
 
 
 _DEFECTS = {

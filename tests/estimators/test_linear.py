@@ -183,7 +183,7 @@ def test_warm_start_continues_from_the_duals():
         ({"penalty": "l1"}, "L1 penalties"),
         ({"loss": "logistic"}, "loss must be 'hinge'"),
         ({"loss": "squared_hinge", "solver": "sgds"}, "trains the hinge loss only"),
-        ({"multi_class": "ovo"}, "multi_class must be 'ovr'"),
+        ({"multi_class": "all"}, "multi_class must be one of"),
         ({"max_iter": 0}, "max_iter must be positive"),
         ({"C": -1.0}, "C must be finite and positive"),
         ({"lam": 0.0}, "lam must be finite and positive"),

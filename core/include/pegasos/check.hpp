@@ -25,7 +25,9 @@ struct Finding {
 // Row pointers only; must pass before a CSR row is touched.
 Finding check_indptr(const RowsView& view, std::int64_t stored);
 
-// Checks rows lo .. hi-1 and writes their squared norms, the constant feature included.
-Finding check_rows(const Rows& rows, std::int64_t lo, std::int64_t hi, double* squared_norms);
+// Checks rows lo .. hi-1 and writes their squared norms, the constant feature included. The first
+// row that is at fault is named, however many threads look.
+Finding check_rows(const Rows& rows, std::int64_t lo, std::int64_t hi, double* squared_norms,
+                   std::int64_t threads);
 
 }  // namespace pegasos

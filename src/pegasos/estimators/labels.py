@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,12 @@ def one_vs_rest(
     labels = np.full((codes.size, count), -1, dtype=np.int8)
     labels[np.arange(codes.size), codes] = 1
     return labels, weights, np.ones(count)
+
+
+def pair_sizes(codes: NDArray[np.intp]) -> list[int]:
+    """The rows of each pair of classes i < j."""
+    counts = np.bincount(codes).tolist()
+    return [a + b for a, b in combinations(counts, 2)]
 
 
 def class_weights(

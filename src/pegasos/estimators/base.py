@@ -1,0 +1,159 @@
+"""What the linear classifiers share: options, scores, and what a fit leaves behind."""
+
+from __future__ import annotations
+
+import warnings
+from contextlib import ExitStack
+from typing import Any, Self, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from pegasos.arguments import functions
+from pegasos.driver import Outcome
+from pegasos.estimators.decision import products, votes
+from pegasos.estimators.training import Training
+from pegasos.limits import Limits
+from pegasos.progress import ProgressLine
+from pegasos.rows import IN_PLACE
+from pegasos.solve import check_loss, check_scaling, check_tol, resolve_intercept
+from pegasos.solvers import Solver, by_name
+
+READ_TYPES = [*IN_PLACE, np.bool_]  # anything else becomes float64
+SCHEMES = ("ovr", "ovo")
+
+
+class LinearClassifier(ClassifierMixin, BaseEstimator):
+    """Options and predictions of ``LinearSVC`` and ``LinearSVCCV``."""
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """w.x + b: (n,) for two classes, positive for the second; (n, classes) for more.
+
+        One-vs-one gives the votes for each class, their ties broken by the sum of its scores.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=READ_TYPES, reset=False)
+        if self._votes():
+            return votes(X, self.coef_, self.intercept_, len(self.classes_))
+        scores = products(X, self.coef_, self.intercept_)
+        return scores.ravel() if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class with the largest score."""
+        scores = self.decision_function(X)
+        chosen = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        labels: NDArray[Any] = self.classes_[chosen]
+        return labels
+
+    def sparsify(self) -> Self:
+        """Keep ``coef_`` as a sparse matrix: smaller where most weights are zero."""
+        check_is_fitted(self)
+        self.coef_: Any = sparse.csr_matrix(self.coef_)
+        return self
+
+    def densify(self) -> Self:
+        """Keep ``coef_`` as an array again."""
+        check_is_fitted(self)
+        if sparse.issparse(self.coef_):
+            self.coef_ = self.coef_.toarray()
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        """Sparse input is welcome."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _votes(self) -> bool:
+        return self.multi_class == "ovo" and len(self.classes_) > 2
+
+    def _training(self, stack: ExitStack, began: float, C: Any, lam: Any) -> Training:
+        """The options, checked."""
+        solver, limits, intercept = self._checked_options()
+        callbacks = functions("callbacks", self.callbacks)
+        if self.verbose:
+            line = ProgressLine(self.tol, type(self).__name__)
+            callbacks += (stack.enter_context(line),)
+        return Training(
+            solver=solver,
+            tol=check_tol(self.tol),
+            limits=limits,
+            loss=self.loss,
+            intercept=intercept,
+            intercept_scaling=self.intercept_scaling,
+            C=C if lam is None else None,
+            lam=lam,
+            seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
+            n_jobs=self.n_jobs,
+            callbacks=callbacks,
+            began=began,
+        )
+
+    def _checked_options(self) -> tuple[Solver | None, Limits, Any]:
+        check_loss(self.loss)
+        if self.multi_class not in SCHEMES:
+            raise ValueError(
+                f"multi_class must be one of {', '.join(SCHEMES)}, got {self.multi_class!r}"
+            )
+        try:
+            limits = Limits(max_time=self.max_time, max_epochs=self.max_iter)
+        except ValueError as error:
+            raise ValueError(str(error).replace("max_epochs", "max_iter")) from None
+        solver = by_name(self.solver)
+        check_loss(self.loss, solver)
+        if solver is not None:
+            if limits.none:
+                limits = Limits(max_epochs=solver.default_epochs)
+            solver.check_limits(limits)
+        intercept: Any = "none"
+        if self.fit_intercept:
+            intercept = resolve_intercept(self.intercept, solver, self.intercept_scaling)
+        elif self.intercept not in ("auto", "none"):
+            raise ValueError(
+                f"fit_intercept=False contradicts intercept={self.intercept!r}; drop one of them"
+            )
+        check_scaling(intercept, self.intercept_scaling)
+        return solver, limits, intercept
+
+    def _store(self, outcome: Outcome) -> None:
+        """Keep the model and its proof; warn if it is not proven within tol."""
+        self.coef_ = outcome.W[:-1].T
+        self.intercept_ = outcome.b
+        self.n_iter_ = max(1, int(np.ceil(outcome.epochs)))
+        self.certificate_ = outcome.certificate
+        self.dual_gap_ = outcome.certificate.gap
+        self.objective_ = outcome.certificate.primal
+        self.history_ = outcome.history
+        self.solver_ = outcome.solver
+        self.solver_reason_ = outcome.reason
+        proven = np.all(outcome.certificate.proves(self.tol))
+        self.stop_reason_ = "converged" if proven else outcome.stop_reason
+        if not proven:
+            warnings.warn(not_proven(outcome, self.tol), ConvergenceWarning, stacklevel=3)
+
+
+def not_proven(outcome: Outcome, tol: float) -> str:
+    """What to tell the user of a fit that ended before its proof."""
+    gap = cast(float, np.max(outcome.certificate.relative_gap))
+    if np.isinf(gap):
+        known = "nothing is proven about it yet"
+    elif gap > 1:
+        known = f"its objective is proven to be at most {1 + gap:.3g} times the optimum"
+    else:
+        known = f"the model is proven to be within {gap:.2%} of it"
+    text = (
+        f"The fit stopped ({outcome.stop_reason}) before its objective was proven to be within "
+        f"tol={tol:g} of the optimum: {known}."
+    )
+    if gap <= tol:
+        return text + " Rounding errors could be as large as tol: scale the features."
+    if outcome.stop_reason == "precision":
+        text += " More is not to be had in float64: scale the features, or lower C."
+    if outcome.stop_reason in ("max_epochs", "max_time"):
+        text += " Raise max_iter or max_time, scale the features, or lower C."
+    return text

@@ -1,0 +1,55 @@
+"""Scores of rows, and the classes they stand for."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+Floats = NDArray[np.float64]
+
+_BLOCK_BYTES = 1 << 24  # float64 bytes of X, or of scores, at a time
+
+
+def products(X: Any, coef: Any, intercept: Floats) -> Floats:
+    """X @ coef.T + intercept in float64, converting X a block of rows at a time."""
+    transposed = coef.T
+    if sparse.issparse(X) or sparse.issparse(coef):
+        scores = X @ transposed
+        scores = scores.toarray() if sparse.issparse(scores) else np.asarray(scores)
+        return scores.astype(np.float64, copy=False) + intercept
+    out = np.empty((X.shape[0], coef.shape[0]))
+    for lo, hi in row_blocks(X.shape[0], X.shape[1]):
+        np.matmul(X[lo:hi], transposed, out=out[lo:hi])
+    out += intercept
+    return out
+
+
+def row_blocks(rows: int, columns: int) -> list[tuple[int, int]]:
+    """Ranges of rows with some megabytes of ``columns`` float64 values each."""
+    step = max(1, _BLOCK_BYTES // (8 * max(1, columns)))
+    return [(lo, min(rows, lo + step)) for lo in range(0, rows, step)]
+
+
+def votes(X: Any, coef: Any, intercept: Floats, classes: int) -> Floats:
+    """Votes of the pairs of classes i < j, ties broken by the summed scores.
+
+    A pair with a positive score votes for j, else for i. The sum of a class's scores, squeezed to
+    less than half a vote in size, is added to its votes.
+    """
+    pairs = list(combinations(range(classes), 2))
+    out = np.zeros((X.shape[0], classes))
+    for lo, hi in row_blocks(X.shape[0], len(pairs)):
+        scores = products(X[lo:hi], coef, intercept)
+        confidence = np.zeros((hi - lo, classes))
+        for column, (i, j) in zip(scores.T, pairs, strict=True):
+            for_j = column > 0
+            out[lo:hi, j] += for_j
+            out[lo:hi, i] += ~for_j
+            confidence[:, j] += column
+            confidence[:, i] -= column
+        out[lo:hi] += confidence / (3 * (np.abs(confidence) + 1))
+    return out
