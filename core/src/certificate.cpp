@@ -1,5 +1,6 @@
 #include "pegasos/certificate.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -51,6 +52,15 @@ void add_part(const ProblemView& problem, const GapPass& pass, const Part& part,
   std::vector<double> negative(static_cast<std::size_t>(width));
 
   for (int64_t row = part.lo; row < part.hi; ++row) {
+    const std::int8_t* labels = problem.labels + row * lanes;
+    const auto is_label = [](std::int8_t y) { return y != 0; };
+    if (std::none_of(labels + first, labels + part.lanes.last, is_label)) {
+      if (pass.products != nullptr) {
+        double* out = pass.products + (row - pass.lo) * lanes;
+        std::fill(out + first, out + part.lanes.last, 0.0);
+      }
+      continue;
+    }
     const double norm = std::sqrt(problem.squared_norms[row]);
     problem.rows.dot(row, pass.W + first, stride, width, products.data());
     bool any_positive = false;

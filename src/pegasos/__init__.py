@@ -11,6 +11,7 @@ from pegasos.solvers import SGDM, SGDR, SGDS, DualCoordinate, InteriorPoint, New
 from pegasos.versions import show_versions
 
 if TYPE_CHECKING:
+    from pegasos.estimators.cv import LinearSVCCV
     from pegasos.estimators.linear import LinearSVC
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "History",
     "InteriorPoint",
     "LinearSVC",
+    "LinearSVCCV",
     "Newton",
     "Pegasos",
     "Record",
@@ -33,7 +35,10 @@ __all__ = [
 
 __version__ = "0.1.0"
 
-_ESTIMATORS = {"LinearSVC": "pegasos.estimators.linear"}
+_ESTIMATORS = {
+    "LinearSVC": "pegasos.estimators.linear",
+    "LinearSVCCV": "pegasos.estimators.cv",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -75,17 +75,20 @@ def run(
     checkpoint_every: float | None = None,
     scalar: bool = False,
     start_duals: Floats | None = None,
+    look_first: bool = True,
     began: float | None = None,
     interruption: Interruption | None = None,
 ) -> Outcome:
     """Advance ``solver`` until every lane is certified within ``tol``, or a limit is reached.
 
-    ``began`` is the ``time.perf_counter`` from which seconds count; now, if not given. A run that
-    is part of a larger one has the ``interruption`` of that one.
+    With ``look_first``, the model of ``start_duals`` is certified before any step. ``began`` is the
+    ``time.perf_counter`` from which seconds count; now, if not given. A run that is part of a
+    larger one has the ``interruption`` of that one.
     """
     one = _Run(
-        problem, solver, tol, limits, seed, callbacks, checkpoint_every, scalar, start_duals, began
-    )
+        problem, solver, tol, limits, seed, callbacks, checkpoint_every, scalar, start_duals,
+        look_first, began,
+    )  # fmt: skip
     if interruption is not None:
         return one.run(interruption)
     with Interruption() as interruption:
@@ -104,6 +107,7 @@ class _Run:
         checkpoint_every: float | None,
         scalar: bool,
         start_duals: Floats | None,
+        look_first: bool,
         began: float | None,
     ) -> None:
         self.began = time.perf_counter() if began is None else began
@@ -112,6 +116,7 @@ class _Run:
         self.solver, self.reason = self.choice.solver.aimed_at(tol), self.choice.reason
         self.tol, self.limits, self.callbacks, self.scalar = tol, limits, callbacks, scalar
         self.seed, self.start_duals, self.checkpoint_every = seed, start_duals, checkpoint_every
+        self.look_first = look_first
         self.records: list[Record] = []
         self.exhausted = False  # some lane was left unproven, at the last digits of float64
         self.seen_before = 0  # rows visited for lanes that were trained before the present ones
@@ -167,9 +172,10 @@ class _Run:
         self.live, self.spent = lanes, spent  # those not yet certified
         everything = lanes.size == self.whole.lanes
         self.problem = self.whole if everything else self.whole.take(lanes)
-        duals, self.warm = None, False
+        duals = None
         if self.start_duals is not None and self.solver.warm_starts:
-            duals, self.warm = self.start_duals[:, lanes], True
+            duals = self.start_duals[:, lanes]
+        self.warm = duals is not None and self.look_first
         self.state = self.solver.start(self.problem, self.seed, duals)
         quick = 0 if self.callbacks else _quick(self.problem)  # they are called with certificates
         self.schedule = Schedule(self.whole.n, self.checkpoint_every, quick)

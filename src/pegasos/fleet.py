@@ -53,24 +53,26 @@ def run_fleet(
         fleet = _Fleet(members, features, rows, limits, seed, callbacks, interruption, began)
         fleet.start_duals = start_duals
         fleet.proof = Certificate(untrained, np.zeros(len(members)), 1e-15 * untrained)
-        workers = min(threads, len(members))
-        if workers == 1:
-            for k in range(len(members)):
-                fleet.train(k)
-        else:
-            _side_by_side(fleet, workers)
+        side_by_side(len(members), fleet.train, threads, interruption)
     return fleet.outcome()
 
 
-def _side_by_side(fleet: _Fleet, workers: int) -> None:
+def side_by_side(
+    count: int, body: Callable[[int], None], workers: int, interruption: Interruption
+) -> None:
+    """Call body(0) .. body(count - 1), begun in this order, on so many threads."""
+    if min(workers, count) <= 1:
+        for k in range(count):
+            body(k)
+        return
     with ThreadPoolExecutor(workers, thread_name_prefix="pegasos") as pool:
-        futures = [pool.submit(fleet.train, k) for k in range(fleet.size)]
+        futures = [pool.submit(body, k) for k in range(count)]
         try:
             wait(futures, return_when=FIRST_EXCEPTION)
         finally:
             # On a second Ctrl-C, or an error: the others end at their next pause.
             unfinished = any(not future.done() for future in futures)
-            fleet.interruption.requested |= unfinished
+            interruption.requested |= unfinished
             pool.shutdown(cancel_futures=unfinished)
     for future in futures:
         if not future.cancelled():

@@ -92,6 +92,46 @@ class Problem:
             self.threads,
         )
 
+    def at(self, C: float) -> Problem:
+        """The same problem with another C."""
+        return _problem(
+            self.rows,
+            self.labels,
+            self.weight,
+            self.positive,
+            self.negative,
+            np.full(self.lanes, 1.0 / C),
+            self.total_weight,
+            self.intercept,
+            self.loss,
+            self.threads,
+        )
+
+    def with_labels(
+        self,
+        labels: NDArray[np.int8],
+        positive: NDArray[np.float64],
+        negative: NDArray[np.float64],
+        threads: int,
+    ) -> Problem:
+        """Other lanes over the same rows, with the C and sample weights of the first one here."""
+        weight = None
+        if self.weight is not None:
+            weight = np.broadcast_to(self.weight[:, :1], labels.shape)
+            labels = np.where(weight > 0, labels, 0).astype(np.int8)
+        return _problem(
+            self.rows,
+            np.ascontiguousarray(labels),
+            weight,
+            positive,
+            negative,
+            np.full(labels.shape[1], self.s[0]),
+            _sum(labels != 0, weight),
+            self.intercept,
+            self.loss,
+            threads,
+        )
+
     def largest_duals(self, lo: int = 0, hi: int | None = None) -> NDArray[np.float64]:
         """The upper bounds of the duals of rows lo..hi-1."""
         costs = self.costs(lo, hi)

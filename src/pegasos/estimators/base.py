@@ -7,18 +7,21 @@ from contextlib import ExitStack
 from typing import Any, Self, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pegasos.arguments import functions
 from pegasos.driver import Outcome
 from pegasos.estimators.decision import products, votes
+from pegasos.estimators.labels import check_classes_weigh
 from pegasos.estimators.training import Training
 from pegasos.limits import Limits
+from pegasos.problem import check_sample_weight
 from pegasos.progress import ProgressLine
 from pegasos.rows import IN_PLACE
 from pegasos.solve import check_loss, check_scaling, check_tol, resolve_intercept
@@ -36,7 +39,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
         One-vs-one gives the votes for each class, their ties broken by the sum of its scores.
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "coef_")
         X = validate_data(self, X, accept_sparse="csr", dtype=READ_TYPES, reset=False)
         if self._votes():
             return votes(X, self.coef_, self.intercept_, len(self.classes_))
@@ -52,13 +55,13 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
     def sparsify(self) -> Self:
         """Keep ``coef_`` as a sparse matrix: smaller where most weights are zero."""
-        check_is_fitted(self)
+        check_is_fitted(self, "coef_")
         self.coef_: Any = sparse.csr_matrix(self.coef_)
         return self
 
     def densify(self) -> Self:
         """Keep ``coef_`` as an array again."""
-        check_is_fitted(self)
+        check_is_fitted(self, "coef_")
         if sparse.issparse(self.coef_):
             self.coef_ = self.coef_.toarray()
         return self
@@ -68,6 +71,25 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+    def _checked_data(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
+    ) -> tuple[Any, NDArray[Any], NDArray[np.intp], NDArray[np.float64] | None]:
+        """X, the classes, the class of each row, and the sample weights as (n, 1)."""
+        X, y = validate_data(
+            self, X, y, accept_sparse="csr", dtype=READ_TYPES, order="C", ensure_all_finite=False
+        )
+        check_classification_targets(y)
+        classes, codes = np.unique(column_or_1d(y, warn=True), return_inverse=True)
+        weight = None
+        if sample_weight is not None:
+            weight = check_sample_weight(sample_weight, codes.size)
+            check_classes_weigh(classes, codes, weight)
+        if classes.size < 2:
+            raise ValueError(
+                "y holds one class; a classifier needs examples of at least two classes"
+            )
+        return X, classes, codes, weight
 
     def _votes(self) -> bool:
         return self.multi_class == "ovo" and len(self.classes_) > 2

@@ -8,20 +8,10 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
-from pegasos.driver import Outcome
-from pegasos.estimators.base import READ_TYPES, LinearClassifier
-from pegasos.estimators.labels import (
-    check_classes_weigh,
-    class_weights,
-    one_vs_rest,
-    pair_sizes,
-)
-from pegasos.estimators.training import Training, train_pairs
-from pegasos.problem import check_sample_weight
+from pegasos.estimators.base import LinearClassifier
+from pegasos.estimators.labels import pair_sizes
+from pegasos.estimators.training import Task, train
 from pegasos.solvers import Solver
 
 
@@ -130,51 +120,25 @@ class LinearSVC(LinearClassifier):
                 )
             if self.warm_start and training.solver and not training.solver.warm_starts:
                 raise ValueError(f"solver {training.solver.name!r} would ignore warm_start=True")
-            X, y = validate_data(
-                self, X, y, accept_sparse="csr", dtype=READ_TYPES, order="C",
-                ensure_all_finite=False,
-            )  # fmt: skip
-            check_classification_targets(y)
-            classes, codes = np.unique(column_or_1d(y, warn=True), return_inverse=True)
-            weight = None
-            if sample_weight is not None:
-                weight = check_sample_weight(sample_weight, codes.size)
-                check_classes_weigh(classes, codes, weight)
-            outcome = self._train(training, X, classes, codes, weight)
+            X, classes, codes, weight = self._checked_data(X, y, sample_weight)
+            task = Task(X, classes, codes, weight, self.class_weight, self.multi_class)
+            outcome = train(training, task, self._previous_duals(task))
         self.classes_ = classes
         if self.warm_start:
-            self._duals = outcome.duals
+            self._duals = outcome.duals if task.pairs else [outcome.duals]
         elif hasattr(self, "_duals"):
             del self._duals
         self._store(outcome)
         return self
 
-    def _train(
-        self,
-        training: Training,
-        X: Any,
-        classes: NDArray[Any],
-        codes: NDArray[np.intp],
-        weight: NDArray[np.float64] | None,
-    ) -> Outcome:
-        weights = class_weights(self.class_weight, classes, codes, weight)
-        if self.multi_class == "ovo" and classes.size > 2:
-            sizes = [(n, 1) for n in pair_sizes(codes)]
-            start = self._previous_duals(classes, sizes)
-            return train_pairs(training, X, codes, weights, weight, start)
-        labels, positive, negative = one_vs_rest(codes, weights)
-        problem = training.problem(X, labels, positive, negative, weight)
-        start = self._previous_duals(classes, [(problem.n, problem.lanes)])
-        return training.run(
-            problem, scalar=classes.size == 2, start_duals=None if start is None else start[0]
-        )
-
-    def _previous_duals(
-        self, classes: NDArray[Any], shapes: list[tuple[int, int]]
-    ) -> list[NDArray[np.float64]] | None:
-        """The duals of the previous fit, if they have these shapes."""
+    def _previous_duals(self, task: Task) -> list[NDArray[np.float64]] | None:
+        """The duals of the previous fit, if they are of the same shape."""
         if not self.warm_start or not hasattr(self, "_duals"):
             return None
-        duals = self._duals if isinstance(self._duals, list) else [self._duals]
-        fits = np.array_equal(classes, self.classes_) and [a.shape for a in duals] == shapes
-        return duals if fits else None
+        shapes = (
+            [(n, 1) for n in pair_sizes(task.codes)]
+            if task.pairs
+            else [(task.codes.size, task.lanes)]
+        )
+        same = np.array_equal(task.classes, self.classes_)
+        return self._duals if same and [a.shape for a in self._duals] == shapes else None

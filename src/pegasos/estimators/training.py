@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from pegasos import threads
 from pegasos.certificate import Floats
 from pegasos.driver import Callback, Outcome, run
+from pegasos.estimators.labels import class_weights, one_vs_rest
 from pegasos.fleet import Member, run_fleet
 from pegasos.limits import Limits
 from pegasos.problem import Intercept, Loss, Problem, make_problem
@@ -72,15 +75,8 @@ class Training:
         tiny = values <= TINY_VALUES and isinstance(choice.solver, InteriorPoint)
         return choice, min(self.tol, _TINY_TOL) if tiny else self.tol
 
-    def run(
-        self,
-        problem: Problem,
-        *,
-        scalar: bool = False,
-        start_duals: Floats | None = None,
-        callbacks: Sequence[Callback] | None = None,
-    ) -> Outcome:
-        """Train the lanes together."""
+    def run(self, problem: Problem, **options: Any) -> Outcome:
+        """Train the lanes together; ``options`` are those of ``driver.run``."""
         choice, tol = self.plan(problem)
         return run(
             problem,
@@ -88,51 +84,108 @@ class Training:
             tol=tol,
             limits=self.limits,
             seed=self.seed,
-            callbacks=self.callbacks if callbacks is None else callbacks,
-            scalar=scalar,
-            start_duals=start_duals,
             began=self.began,
+            **options,
         )
 
 
-def train_pairs(
-    training: Training,
-    X: Any,
-    codes: NDArray[np.intp],
-    weights: Floats,
-    sample_weight: Floats | None,
-    start_duals: Sequence[Floats] | None = None,
-) -> Outcome:
+@dataclass(frozen=True)
+class Task:
+    """What is to be learned: rows, and the class of each."""
+
+    X: Any
+    classes: NDArray[Any]
+    codes: NDArray[np.intp]  # (n,) into classes
+    sample_weight: Floats | None  # (n, 1)
+    class_weight: Any
+    multi_class: str
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """The pairs of classes i < j that have a lane each; none if classes have."""
+        if self.multi_class != "ovo" or self.classes.size == 2:
+            return []
+        return list(combinations(range(self.classes.size), 2))
+
+    @property
+    def lanes(self) -> int:
+        """Binary problems."""
+        count = int(self.classes.size)
+        return len(self.pairs) or (count if count > 2 else 1)
+
+    @property
+    def binary(self) -> bool:
+        """Whether there are two classes."""
+        return int(self.classes.size) == 2
+
+    @cached_property
+    def rows_of(self) -> list[NDArray[np.intp]]:
+        """The rows of each class."""
+        order = np.argsort(self.codes, kind="stable")
+        counts = np.bincount(self.codes, minlength=self.classes.size)
+        return np.split(order, np.cumsum(counts)[:-1])
+
+    def weights(self, rows: NDArray[np.intp] | None = None) -> Floats:
+        """The weight of each class, as it is in all rows or in some."""
+        codes, weight = self.codes, self.sample_weight
+        if rows is not None:
+            codes, weight = codes[rows], None if weight is None else weight[rows]
+        return class_weights(self.class_weight, self.classes, codes, weight)
+
+    def of_pair(self, i: int, j: int) -> Task:
+        """The task of two classes, on a copy of their rows."""
+        rows = np.sort(np.concatenate([self.rows_of[i], self.rows_of[j]]))
+        return replace(
+            self,
+            X=self.X[rows],
+            classes=self.classes[[i, j]],
+            codes=(self.codes[rows] == j).astype(np.intp),
+            sample_weight=None if self.sample_weight is None else self.sample_weight[rows],
+        )
+
+
+def train(training: Training, task: Task, start_duals: Sequence[Floats] | None = None) -> Outcome:
+    """Train all lanes of a task; ``start_duals`` has an entry for each pair, or one for all."""
+    if task.pairs:
+        return _train_pairs(training, task, start_duals)
+    labels, positive, negative = one_vs_rest(task.codes, task.weights())
+    problem = training.problem(task.X, labels, positive, negative, task.sample_weight)
+    return training.run(
+        problem,
+        callbacks=training.callbacks,
+        scalar=task.binary,
+        start_duals=None if start_duals is None else start_duals[0],
+    )
+
+
+def _train_pairs(training: Training, task: Task, start_duals: Sequence[Floats] | None) -> Outcome:
     """One-vs-one: a lane for each pair of classes i < j, j positive, over the rows of the two.
 
     The rows of a pair are copied while it is trained: 2 of ``classes`` parts of X, if classes are
     alike, for each thread.
     """
-    members_of = [np.flatnonzero(codes == code) for code in range(weights.size)]
-    pairs = list(combinations(range(weights.size), 2))
-    total = sum(members_of[i].size + members_of[j].size for i, j in pairs)
-    values = X.nnz if hasattr(X, "nnz") else X.size
-    cores = threads.resolve(training.n_jobs, values * total / codes.size)
+    weights, pairs = task.weights(), task.pairs
+    cores = pair_threads(training, task)
     inner = max(1, cores // len(pairs))
 
     def member(i: int, j: int) -> Member:
         def make() -> tuple[Problem, Choice, float]:
-            rows = np.sort(np.concatenate([members_of[i], members_of[j]]))
-            labels = np.where(codes[rows] == j, 1, -1).astype(np.int8)[:, None]
-            weight = None if sample_weight is None else sample_weight[rows]
+            pair = task.of_pair(i, j)
+            labels, positive, negative = one_vs_rest(pair.codes, weights[[i, j]])
             problem = training.problem(
-                X[rows], labels, weights[[j]], weights[[i]], weight, n_jobs=inner
+                pair.X, labels, positive, negative, pair.sample_weight, n_jobs=inner
             )
             return problem, *training.plan(problem)
 
         return make
 
-    counts = np.bincount(codes, None if sample_weight is None else sample_weight[:, 0])
+    weight = None if task.sample_weight is None else task.sample_weight[:, 0]
+    counts = np.bincount(task.codes, weight)
     cost = counts * weights
     return run_fleet(
         [member(i, j) for i, j in pairs],
-        features=X.shape[1],
-        rows=codes.size,
+        features=task.X.shape[1],
+        rows=task.codes.size,
         untrained=np.array([(cost[i] + cost[j]) / (counts[i] + counts[j]) for i, j in pairs]),
         threads=cores,
         limits=training.limits,
@@ -141,3 +194,9 @@ def train_pairs(
         start_duals=start_duals,
         began=training.began,
     )
+
+
+def pair_threads(training: Training, task: Task) -> int:
+    """Threads for all pairs: each row is in all pairs of its class."""
+    values = task.X.nnz if sparse.issparse(task.X) else task.X.size
+    return threads.resolve(training.n_jobs, values * (task.classes.size - 1))

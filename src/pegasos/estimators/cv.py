@@ -1,0 +1,265 @@
+"""LinearSVCCV: the C of a LinearSVC by cross-validation, every fit of it certified."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import rankdata
+from sklearn import get_config
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import get_scorer
+from sklearn.model_selection import check_cv
+from sklearn.utils import Bunch
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+
+from pegasos.arguments import floats, number
+from pegasos.estimators.base import LinearClassifier
+from pegasos.estimators.linear import LinearSVC
+from pegasos.estimators.path import Path, Score, cross_validate
+from pegasos.estimators.training import Task, train
+from pegasos.limits import Limits
+from pegasos.solvers import Solver
+
+_PATH_TIME = 0.8  # of max_time: the rest is for the fit on all rows
+
+
+class LinearSVCCV(LinearClassifier):
+    """``LinearSVC`` with C chosen by cross-validation.
+
+    Every fold is trained at every C to a certified ``tol``, each C from the duals of the one
+    before, folds side by side on the same X; then all rows at the best C.
+
+    Parameters
+    ----------
+    Cs : values of C; a number of them is that many from 1e-4 to 1e4, evenly in their logarithms.
+    cv : folds, as in scikit-learn: a number (stratified), a splitter, or pairs of train and test
+        rows.
+    scoring : a name, a scorer or a function (estimator, X, y) as in scikit-learn; None is accuracy.
+    refit : False leaves the fit on all rows out, and with it predictions.
+    rule : ``"best"`` mean score, or ``"one_se"``: the smallest C within one standard error of it.
+    patience : stop after so many C in a row with scores more than a standard error below the best
+        so far; the larger ones are then NaN in ``scores_``. None tries all.
+    loss, solver, tol, intercept, fit_intercept, intercept_scaling, multi_class, class_weight,
+    max_iter, max_time, random_state, n_jobs, callbacks, verbose : as in ``LinearSVC``;
+        ``"balanced"`` weights are those of a fold's own rows, and ``max_time`` is for all fits.
+
+    Attributes
+    ----------
+    C_, best_score_, best_index_ : the chosen C, its mean score, its place in ``Cs_``.
+    scores_ : (Cs, folds) scores of the rows held out.
+    path_ : what was met along C: ``scores``, ``certificate`` (Cs, folds, lanes), ``epochs``,
+        ``seconds``, ``coef``, ``intercept``.
+    cv_results_ : the same as a dict of columns like GridSearchCV's, for ``pandas.DataFrame``.
+    coef_, intercept_, certificate_, history_, stop_reason_, ... : of the fit on all rows at C_, as
+        in ``LinearSVC``.
+    """
+
+    def __init__(
+        self,
+        *,
+        Cs: Any = 10,
+        cv: Any = 5,
+        scoring: Any = None,
+        refit: bool = True,
+        rule: Literal["best", "one_se"] = "best",
+        patience: int | None = None,
+        loss: Literal["hinge", "squared_hinge"] = "hinge",
+        solver: str | Solver = "auto",
+        tol: float = 1e-3,
+        intercept: Literal["auto", "none", "regularized", "free"] = "auto",
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        multi_class: Literal["ovr", "ovo"] = "ovr",
+        class_weight: Any = None,
+        max_iter: float | None = None,
+        max_time: float | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        callbacks: Any = (),
+        verbose: int = 0,
+    ) -> None:
+        """Keep the parameters; they are checked by ``fit``."""
+        self.Cs = Cs
+        self.cv = cv
+        self.scoring = scoring
+        self.refit = refit
+        self.rule = rule
+        self.patience = patience
+        self.loss = loss
+        self.solver = solver
+        self.tol = tol
+        self.intercept = intercept
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.multi_class = multi_class
+        self.class_weight = class_weight
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.callbacks = callbacks
+        self.verbose = verbose
+
+    def fit(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **params: Any
+    ) -> Self:
+        """Choose C and train on X (n, d) and the classes y (n,).
+
+        ``sample_weight`` weighs rows in the fits and in the scores. ``params`` go to the splitter
+        and the scorer, where metadata routing is enabled and they ask for them.
+        """
+        began = time.perf_counter()
+        self._check_choices()
+        Cs = self._grid()
+        routed = self._routed(sample_weight, params)
+        with ExitStack() as stack:
+            training = self._training(stack, began, 1.0, None)
+            X, classes, codes, weight = self._checked_data(X, y, sample_weight)
+            task = Task(X, classes, codes, weight, self.class_weight, self.multi_class)
+            labels = classes[codes]
+            splitter = check_cv(self.cv, labels, classifier=True)
+            folds = [
+                (np.arange(codes.size)[train_rows], np.arange(codes.size)[test_rows])
+                for train_rows, test_rows in splitter.split(X, labels, **routed.splitter.split)
+            ]
+            path = cross_validate(
+                replace(training, limits=_most_of(training.limits)),
+                task,
+                Cs,
+                folds,
+                self._scoring(task, labels, folds, routed.scorer.score),
+                patience=self.patience,
+            )
+            self._store_path(path, classes)
+            if not np.isfinite(path.mean).any():
+                raise KeyboardInterrupt("the fit was stopped before all folds of one C were scored")
+            if self.refit:
+                self._warn_of(path)
+                self._store(train(replace(training, C=float(self.C_)), task))
+        return self
+
+    def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """The score by ``scoring``."""
+        given = {} if sample_weight is None else {"sample_weight": sample_weight}
+        return float(get_scorer(self.scoring or "accuracy")(self, X, y, **given))
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """``fit`` asks for its own metadata, and passes some to the splitter and the scorer."""
+        return (
+            MetadataRouter(owner=self)
+            .add_self_request(self)
+            .add(
+                splitter=check_cv(self.cv, classifier=True),
+                method_mapping=MethodMapping().add(caller="fit", callee="split"),
+            )
+            .add(
+                scorer=get_scorer(self.scoring or "accuracy"),
+                method_mapping=MethodMapping().add(caller="fit", callee="score"),
+            )
+        )
+
+    def _check_choices(self) -> None:
+        if self.rule not in ("best", "one_se"):
+            raise ValueError(f"rule must be 'best' or 'one_se', got {self.rule!r}")
+        if self.patience is not None and (
+            number("patience", self.patience) != int(self.patience) or self.patience < 1
+        ):
+            raise ValueError(f"patience must be a positive whole number or None: {self.patience}")
+
+    def _grid(self) -> NDArray[np.float64]:
+        """The values of C, increasing."""
+        if np.ndim(self.Cs) == 0:
+            count = number("Cs", self.Cs)
+            if count != int(count) or count < 1:
+                raise ValueError(f"Cs must be a list of values, or how many, got {self.Cs!r}")
+            return np.logspace(-4, 4, int(count))
+        Cs = floats("Cs", self.Cs)
+        if Cs.ndim != 1 or not Cs.size or not (np.isfinite(Cs) & (Cs > 0)).all():
+            raise ValueError(f"Cs must be positive numbers, got {self.Cs!r}")
+        return np.unique(Cs)
+
+    def _routed(self, sample_weight: Any, params: dict[str, Any]) -> Bunch:
+        if get_config()["enable_metadata_routing"]:
+            return process_routing(self, "fit", sample_weight=sample_weight, **params)
+        if params:
+            raise ValueError(
+                f"fit got {', '.join(params)}: enable metadata routing "
+                "(sklearn.set_config(enable_metadata_routing=True)) to pass them on"
+            )
+        given = {} if sample_weight is None else {"sample_weight": sample_weight}
+        return Bunch(splitter=Bunch(split={}), scorer=Bunch(score=given))
+
+    def _scoring(
+        self, task: Task, labels: NDArray[Any], folds: list[Any], given: dict[str, Any]
+    ) -> Score:
+        scorer = get_scorer(self.scoring or "accuracy")
+        held_out: dict[int, Any] = {}
+
+        def score(fold: int, coef: NDArray[np.float64], intercept: NDArray[np.float64]) -> float:
+            test = folds[fold][1]
+            if fold not in held_out:
+                held_out[fold] = task.X[test]
+            model = LinearSVC(multi_class=self.multi_class)
+            model.classes_, model.coef_, model.intercept_ = task.classes, coef, intercept
+            model.n_features_in_ = task.X.shape[1]
+            metadata = _rows_of(given, test, labels.size)
+            return float(scorer(model, held_out[fold], labels[test], **metadata))
+
+        return score
+
+    def _store_path(self, path: Path, classes: NDArray[Any]) -> None:
+        self.classes_ = classes
+        self.path_, self.Cs_, self.scores_ = path, path.C, path.scores
+        self.best_index_ = path.best(self.rule)
+        self.C_ = float(path.C[self.best_index_])
+        self.best_score_ = float(path.mean[self.best_index_])
+        self.cv_results_ = _results(path)
+
+    def _warn_of(self, path: Path) -> None:
+        proven = path.certificate.proves(self.tol) | np.isnan(path.certificate.primal)
+        count = np.count_nonzero(~proven.all(axis=2))
+        if count:
+            warnings.warn(
+                f"{count} of {path.scores.size} fits of the cross-validation ended before they "
+                f"were proven to be within tol={self.tol:g} of the optimum; path_.certificate has "
+                "what is proven. Raise max_iter or max_time, scale the features, or leave large "
+                "C out.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+
+def _most_of(limits: Limits) -> Limits:
+    if limits.max_time is None:
+        return limits
+    return replace(limits, max_time=_PATH_TIME * limits.max_time)
+
+
+def _rows_of(given: dict[str, Any], rows: NDArray[np.intp], n: int) -> dict[str, Any]:
+    """Metadata of some of the rows: what has one entry per row is cut, the rest passed on."""
+    cut = {name: np.asarray(value) for name, value in given.items() if value is not None}
+    return {name: v[rows] if v.shape[:1] == (n,) else given[name] for name, v in cut.items()}
+
+
+def _results(path: Path) -> dict[str, Any]:
+    mean = path.mean
+    results: dict[str, Any] = {
+        "mean_fit_time": path.seconds.mean(axis=1),
+        "std_fit_time": path.seconds.std(axis=1),
+        "param_C": np.ma.MaskedArray(path.C, mask=np.zeros(path.C.size, dtype=bool)),
+        "params": [{"C": float(C)} for C in path.C],
+    }
+    for fold, column in enumerate(path.scores.T):
+        results[f"split{fold}_test_score"] = column
+    results["mean_test_score"] = mean
+    results["std_test_score"] = path.scores.std(axis=1)
+    ranks = rankdata(-np.where(np.isnan(mean), -np.inf, mean), method="min")
+    results["rank_test_score"] = ranks.astype(np.int32)
+    results["max_relative_gap"] = path.certificate.relative_gap.max(axis=(1, 2))
+    return results

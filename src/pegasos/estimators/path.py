@@ -1,0 +1,284 @@
+"""Cross-validation over a path of C: every fold is trained along it, each C from the last one.
+
+A unit of work is one C of one key: a fold, or for one-vs-one a pair of classes with all its folds.
+Units go side by side, smaller C first; a fold is scored as soon as its last lane is trained. Rows
+of other folds are masked, so folds need no copies of X to train on.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pegasos import threads
+from pegasos.certificate import Certificate, Floats
+from pegasos.driver import Outcome
+from pegasos.estimators.labels import one_vs_rest
+from pegasos.estimators.training import Task, Training, pair_threads
+from pegasos.fleet import side_by_side
+from pegasos.history import Record
+from pegasos.interrupt import Interruption
+from pegasos.problem import Problem
+
+Score = Callable[[int, Floats, Floats], float]
+"""The score of a fold by its number, coefficients (lanes, d) and intercepts (lanes,)."""
+
+_KEPT_BYTES = 1 << 28  # of coefficients
+
+
+@dataclass(frozen=True)
+class Path:
+    """What cross-validation met along C; arrays begin with (Cs, folds).
+
+    ``certificate`` has (Cs, folds, lanes), with NaN where nothing was trained; ``seconds`` are
+    those of the fits. ``coef`` (Cs, folds, lanes, d) and ``intercept`` are None if they would take
+    more than 256 MB.
+    """
+
+    C: Floats
+    scores: Floats
+    certificate: Certificate
+    epochs: Floats
+    seconds: Floats
+    coef: Floats | None = field(repr=False)
+    intercept: Floats | None = field(repr=False)
+
+    def __len__(self) -> int:
+        """The number of values of C."""
+        return int(self.C.size)
+
+    @property
+    def mean(self) -> Floats:
+        """The mean score of each C."""
+        return np.asarray(self.scores.mean(axis=1))
+
+    @property
+    def error(self) -> Floats:
+        """The standard error of each mean."""
+        folds = self.scores.shape[1]
+        return np.asarray(self.scores.std(axis=1, ddof=min(1, folds - 1)) / np.sqrt(folds))
+
+    def best(self, rule: str = "best") -> int:
+        """The place of the C with the best mean score, the smallest of equals.
+
+        ``"one_se"`` is the smallest C whose mean is within one standard error of the best.
+        """
+        mean = np.where(np.isnan(self.mean), -np.inf, self.mean)
+        best = int(np.argmax(mean))
+        if rule == "one_se":
+            return int(np.flatnonzero(mean >= mean[best] - self.error[best])[0])
+        return best
+
+
+def cross_validate(
+    training: Training,
+    task: Task,
+    Cs: Floats,
+    folds: list[tuple[NDArray[np.intp], NDArray[np.intp]]],
+    score: Score,
+    *,
+    patience: int | None = None,
+    keep_models: bool = False,
+) -> Path:
+    """Train and score every fold (train, test) at every C of ``Cs``, which must increase.
+
+    ``patience``: stop after so many C in a row with scores more than a standard error below the
+    best. ``keep_models`` keeps the coefficients whatever they take.
+    """
+    with Interruption() as interruption:
+        walk = _Walk(training, task, Cs, folds, score, patience, keep_models, interruption)
+        keys = len(walk.keys)
+        side_by_side(keys * Cs.size, walk.unit, walk.workers, interruption)
+    return walk.path()
+
+
+class _Walk:
+    def __init__(
+        self,
+        training: Training,
+        task: Task,
+        Cs: Floats,
+        folds: list[tuple[NDArray[np.intp], NDArray[np.intp]]],
+        score: Score,
+        patience: int | None,
+        keep_models: bool,
+        interruption: Interruption,
+    ) -> None:
+        self.training, self.task, self.Cs, self.folds = training, task, Cs, folds
+        self.score, self.patience, self.interruption = score, patience, interruption
+        self.keys: list[Any] = task.pairs or list(range(len(folds)))
+        if task.pairs:
+            total = pair_threads(training, task)
+        else:
+            values = task.X.nnz if hasattr(task.X, "nnz") else task.X.size
+            total = threads.resolve(training.n_jobs, values * task.lanes * len(folds))
+        self.workers = min(total, len(self.keys))
+        self.inner = max(1, total // len(self.keys))
+        self.duals: dict[tuple[Any, int], Floats] = {}
+        self.done = [[threading.Event() for _ in self.keys] for _ in Cs]
+        self.lock = threading.Lock()
+        shape = (Cs.size, len(folds))
+        self.waiting = np.full(shape, len(task.pairs) or 1)
+        self.scores, self.epochs, self.seconds = np.full(shape, np.nan), *np.zeros((2, *shape))
+        self.proof = Certificate(*np.full((3, *shape, task.lanes), np.nan))
+        size = task.lanes * (task.X.shape[1] + 1)
+        self.keep = keep_models or 8 * size * self.scores.size <= _KEPT_BYTES
+        self.models: dict[tuple[int, int], tuple[Floats, Floats]] = {}
+        self.problems: dict[Any, Problem] = {}
+        if not task.pairs:
+            self.base = self._base(task, total)  # X is looked at once
+
+    def _base(self, task: Task, jobs: int) -> Problem:
+        """All lanes over all rows."""
+        labels, positive, negative = one_vs_rest(task.codes, np.ones(task.classes.size))
+        training = replace(self.training, C=float(self.Cs[0]), lam=None)
+        return training.problem(task.X, labels, positive, negative, task.sample_weight, jobs)
+
+    # A unit of work, on any thread.
+    def unit(self, number: int) -> None:
+        c, place = divmod(number, len(self.keys))
+        key = self.keys[place]
+        if c > 0:
+            self.done[c - 1][place].wait()
+        try:
+            if not self.over(c):
+                self.train_pair(c, key) if self.task.pairs else self.train_fold(c, key)
+        finally:
+            self.done[c][place].set()
+
+    def over(self, c: int) -> bool:
+        """Whether no more units are to begin."""
+        limit = self.training.limits.max_time
+        late = limit is not None and time.perf_counter() - self.training.began >= limit
+        return late or self.interruption.requested or (c > 0 and self.hopeless(c))
+
+    def hopeless(self, c: int) -> bool:
+        """Whether ``patience`` is at its end: decided by the scores of all smaller C but the last.
+
+        The last may still be in the making when the first fold of this one begins.
+        """
+        if self.patience is None or c <= self.patience + 1:
+            return False
+        for event in self.done[c - 2]:
+            event.wait()
+        path = self.path(c - 1)
+        mean, best = path.mean, path.best()
+        return bool((mean[-self.patience :] < mean[best] - path.error[best]).all())
+
+    def train_fold(self, c: int, fold: int) -> None:
+        if fold not in self.problems:
+            self.problems[fold] = self.masked(self.base, self.task.codes, fold)
+        self.train(c, fold, slice(None), self.problems[fold], fold)
+
+    def train_pair(self, c: int, pair: tuple[int, int]) -> None:
+        task = self.task.of_pair(*pair)
+        base = self._base(task, self.inner)
+        rows = np.sort(np.concatenate([self.task.rows_of[k] for k in pair]))
+        column = self.task.pairs.index(pair)
+        for fold in range(len(self.folds)):
+            problem = self.masked(base, task.codes, fold, rows, list(pair))
+            self.train(c, fold, slice(column, column + 1), problem, pair)
+
+    def masked(
+        self,
+        base: Problem,
+        codes: NDArray[np.intp],
+        fold: int,
+        rows: Any = slice(None),
+        classes: Any = slice(None),
+    ) -> Problem:
+        """The lanes without the rows that the fold holds out; of some rows and classes only."""
+        train = self.folds[fold][0]
+        held_out = np.ones(self.task.codes.size, dtype=bool)
+        held_out[train] = False
+        labels, positive, negative = one_vs_rest(codes, self.task.weights(train)[classes])
+        labels[held_out[rows]] = 0
+        return base.with_labels(labels, positive, negative, self.inner)
+
+    def train(self, c: int, fold: int, lanes: slice, problem: Problem, key: Any) -> None:
+        """One C of one fold, for all lanes or one pair; then its score, if it is complete."""
+        began, C = time.perf_counter(), float(self.Cs[c])
+        W, b = self.models_of(c, fold)
+        kept = np.flatnonzero((problem.labels > 0).any(axis=0) & (problem.labels < 0).any(axis=0))
+        columns = np.arange(self.task.lanes)[lanes]
+        # A class that the fold holds out whole: nothing speaks for it.
+        b[columns] = np.where((problem.labels > 0).any(axis=0), 1.0, -1.0)
+        if kept.size:
+            part = problem if kept.size == problem.lanes else problem.take(kept)
+            outcome = self.fit(part.at(C), c, (key, fold))
+            if outcome.stop_reason in ("interrupted", "callback", "max_time"):
+                return  # no score for half a fit
+            W[:, columns[kept]], b[columns[kept]] = outcome.W, outcome.b
+            proof = outcome.certificate
+        with self.lock:
+            for name in ("primal", "dual", "rounding"):
+                column = getattr(self.proof, name)
+                column[c, fold, columns] = 0.0
+                if kept.size:
+                    column[c, fold, columns[kept]] = getattr(proof, name)
+            self.epochs[c, fold] += outcome.epochs if kept.size else 0
+            self.seconds[c, fold] += time.perf_counter() - began
+            self.waiting[c, fold] -= 1
+            complete = self.waiting[c, fold] == 0
+        if complete:
+            self.finish(c, fold)
+
+    def models_of(self, c: int, fold: int) -> tuple[Floats, Floats]:
+        with self.lock:
+            if (c, fold) not in self.models:
+                W = np.zeros((self.task.X.shape[1] + 1, self.task.lanes))
+                self.models[c, fold] = W, np.zeros(self.task.lanes)
+            return self.models[c, fold]
+
+    def fit(self, problem: Problem, c: int, key: tuple[Any, int]) -> Outcome:
+        """Train at C from the duals of the C before."""
+        before = self.duals.get(key)
+        start, settled = None, False
+        if before is not None and before.shape == (problem.n, problem.lanes):
+            at_bound = before >= problem.largest_duals()
+            settled = bool((at_bound | (before == 0)).all())
+            # w = C sum a y x: those at a bound stay there, the others keep what they add to w.
+            start = np.where(at_bound, before, before * (self.Cs[c - 1] / self.Cs[c]))
+        outcome = self.training.run(
+            problem,
+            start_duals=start,
+            look_first=settled,
+            interruption=self.interruption,
+            callbacks=(self.tell,) if self.training.callbacks else (),
+        )
+        self.duals[key] = outcome.duals
+        return outcome
+
+    def tell(self, record: Record) -> bool:
+        with self.lock:
+            answers = [callback(record) for callback in self.training.callbacks]
+        stop = any(isinstance(answer, bool | np.bool_) and bool(answer) for answer in answers)
+        self.interruption.requested |= stop
+        return stop
+
+    def finish(self, c: int, fold: int) -> None:
+        W, b = self.models[c, fold]
+        self.scores[c, fold] = self.score(fold, W[:-1].T, b)
+        if not self.keep:
+            del self.models[c, fold]
+
+    def path(self, count: int | None = None) -> Path:
+        """What is known of the first ``count`` values of C."""
+        coef = intercept = None
+        if count is None and self.keep:
+            size = (*self.scores.shape, self.task.lanes)
+            coef, intercept = np.zeros((*size, self.task.X.shape[1])), np.zeros(size)
+            for at, (W, b) in self.models.items():
+                coef[at], intercept[at] = W[:-1].T, b
+        proof = self.proof
+        columns = [c[:count].copy() for c in (proof.primal, proof.dual, proof.rounding)]
+        return Path(
+            self.Cs[:count], self.scores[:count].copy(), Certificate(*columns),
+            self.epochs[:count].copy(), self.seconds[:count].copy(), coef, intercept,
+        )  # fmt: skip
