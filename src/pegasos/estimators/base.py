@@ -12,13 +12,15 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pegasos.arguments import functions
 from pegasos.driver import Outcome
-from pegasos.estimators.decision import products, votes
+from pegasos.estimators.decision import products, row_blocks, votes
 from pegasos.estimators.labels import check_classes_weigh
+from pegasos.estimators.probability import Calibrator, method_of, probabilities
 from pegasos.estimators.training import Training
 from pegasos.limits import Limits
 from pegasos.problem import check_sample_weight
@@ -29,6 +31,11 @@ from pegasos.solvers import Solver, by_name
 
 READ_TYPES = [*IN_PLACE, np.bool_]  # anything else becomes float64
 SCHEMES = ("ovr", "ovo")
+
+
+def _has_probabilities(estimator: Any) -> bool:
+    """Whether ``predict_proba`` is there."""
+    return method_of(estimator.probability) is not None
 
 
 class LinearClassifier(ClassifierMixin, BaseEstimator):
@@ -52,6 +59,28 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         chosen = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
         labels: NDArray[Any] = self.classes_[chosen]
         return labels
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """(n, classes), rows of sum 1; with ``probability`` only.
+
+        ``predict`` goes by the scores: where a class's probability is near 0.5, or several are
+        alike, the likeliest class may be another.
+        """
+        check_is_fitted(self, "calibrators_")
+        X = validate_data(self, X, accept_sparse="csr", dtype=READ_TYPES, reset=False)
+        count, pairs = len(self.classes_), self._votes()
+        out = np.empty((X.shape[0], count))
+        for lo, hi in row_blocks(X.shape[0], count**2 if pairs else count):
+            scores = products(X[lo:hi], self.coef_, self.intercept_)
+            out[lo:hi] = probabilities(self.calibrators_, scores, count, pairs)
+        return out
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """The logarithm of ``predict_proba``."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.predict_proba(X)))
 
     def sparsify(self) -> Self:
         """Keep ``coef_`` as a sparse matrix: smaller where most weights are zero."""
@@ -141,6 +170,13 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
             )
         check_scaling(intercept, self.intercept_scaling)
         return solver, limits, intercept
+
+    def _store_calibrators(self, calibrators: list[Calibrator] | None) -> None:
+        """Keep them; without any, forget those of an earlier fit."""
+        if calibrators is not None:
+            self.calibrators_ = calibrators
+        elif hasattr(self, "calibrators_"):
+            del self.calibrators_
 
     def _store(self, outcome: Outcome) -> None:
         """Keep the model and its proof; warn if it is not proven within tol."""

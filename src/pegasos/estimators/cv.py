@@ -20,9 +20,11 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 
 from pegasos.arguments import floats, number
 from pegasos.estimators.base import LinearClassifier
+from pegasos.estimators.calibration import calibrate, calibrators_of
 from pegasos.estimators.linear import LinearSVC
-from pegasos.estimators.path import Path, Score, cross_validate
-from pegasos.estimators.training import Task, train
+from pegasos.estimators.path import Fold, Path, Score, cross_validate
+from pegasos.estimators.probability import Calibrator, method_of
+from pegasos.estimators.training import Task, Training, train
 from pegasos.limits import Limits
 from pegasos.solvers import Solver
 
@@ -46,8 +48,9 @@ class LinearSVCCV(LinearClassifier):
     patience : stop after so many C in a row with scores more than a standard error below the best
         so far; the larger ones are then NaN in ``scores_``. None tries all.
     loss, solver, tol, intercept, fit_intercept, intercept_scaling, multi_class, class_weight,
-    max_iter, max_time, random_state, n_jobs, callbacks, verbose : as in ``LinearSVC``;
-        ``"balanced"`` weights are those of a fold's own rows, and ``max_time`` is for all fits.
+    probability, max_iter, max_time, random_state, n_jobs, callbacks, verbose : as in ``LinearSVC``;
+        ``"balanced"`` weights are those of a fold's own rows, ``max_time`` is for all fits, and
+        probabilities come from the folds' models at C_.
 
     Attributes
     ----------
@@ -77,6 +80,7 @@ class LinearSVCCV(LinearClassifier):
         intercept_scaling: float = 1.0,
         multi_class: Literal["ovr", "ovo"] = "ovr",
         class_weight: Any = None,
+        probability: bool | Literal["sigmoid", "isotonic"] = False,
         max_iter: float | None = None,
         max_time: float | None = None,
         random_state: Any = None,
@@ -99,6 +103,7 @@ class LinearSVCCV(LinearClassifier):
         self.intercept_scaling = intercept_scaling
         self.multi_class = multi_class
         self.class_weight = class_weight
+        self.probability = probability
         self.max_iter = max_iter
         self.max_time = max_time
         self.random_state = random_state
@@ -141,7 +146,8 @@ class LinearSVCCV(LinearClassifier):
                 raise KeyboardInterrupt("the fit was stopped before all folds of one C were scored")
             if self.refit:
                 self._warn_of(path)
-                self._store(train(replace(training, C=float(self.C_)), task))
+                self._store(train(replace(training, C=self.C_), task))
+                self._store_calibrators(self._calibrators(training, task, folds))
         return self
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
@@ -212,6 +218,18 @@ class LinearSVCCV(LinearClassifier):
             return float(scorer(model, held_out[fold], labels[test], **metadata))
 
         return score
+
+    def _calibrators(
+        self, training: Training, task: Task, folds: list[Fold]
+    ) -> list[Calibrator] | None:
+        method = method_of(self.probability)
+        if method is None:
+            return None
+        coef, intercept = self.path_.coef, self.path_.intercept
+        if coef is None or intercept is None:  # they were too many to keep
+            return calibrate(training, task, method, self.C_, folds)
+        k = self.best_index_
+        return calibrators_of(task, method, folds, coef[k], intercept[k])
 
     def _store_path(self, path: Path, classes: NDArray[Any]) -> None:
         self.classes_ = classes

@@ -26,6 +26,9 @@ from pegasos.history import Record
 from pegasos.interrupt import Interruption
 from pegasos.problem import Problem
 
+Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
+"""Rows to train on, and rows to hold out."""
+
 Score = Callable[[int, Floats, Floats], float]
 """The score of a fold by its number, coefficients (lanes, d) and intercepts (lanes,)."""
 
@@ -80,7 +83,7 @@ def cross_validate(
     training: Training,
     task: Task,
     Cs: Floats,
-    folds: list[tuple[NDArray[np.intp], NDArray[np.intp]]],
+    folds: list[Fold],
     score: Score,
     *,
     patience: int | None = None,
@@ -104,7 +107,7 @@ class _Walk:
         training: Training,
         task: Task,
         Cs: Floats,
-        folds: list[tuple[NDArray[np.intp], NDArray[np.intp]]],
+        folds: list[Fold],
         score: Score,
         patience: int | None,
         keep_models: bool,

@@ -118,6 +118,12 @@ class Task:
         """Whether there are two classes."""
         return int(self.classes.size) == 2
 
+    @property
+    def total_weight(self) -> float:
+        """The sum of the sample weights."""
+        weight = self.sample_weight
+        return float(self.codes.size if weight is None else weight.sum())
+
     @cached_property
     def rows_of(self) -> list[NDArray[np.intp]]:
         """The rows of each class."""

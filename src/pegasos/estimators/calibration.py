@@ -1,0 +1,81 @@
+"""Calibrators from models of folds: each is fitted on scores of rows its models were not."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import StratifiedKFold
+
+from pegasos.certificate import Floats
+from pegasos.estimators.decision import products
+from pegasos.estimators.path import Fold, cross_validate
+from pegasos.estimators.probability import Calibrator, fit_calibrator
+from pegasos.estimators.training import Task, Training
+
+_FOLDS = 5
+
+
+def calibrate(
+    training: Training, task: Task, method: str, C: float, folds: list[Fold] | None = None
+) -> list[Calibrator] | None:
+    """A calibrator per lane, from models of folds at C; None if that was stopped."""
+    folds = stratified(task.codes) if folds is None else folds
+    path = cross_validate(training, task, np.array([C]), folds, lambda *_: 0.0, keep_models=True)
+    if np.isnan(path.scores).any():
+        warnings.warn(
+            "The fit stopped before the models of all folds were trained: there are no "
+            "probabilities, and predict_proba raises. Raise max_time.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+        return None
+    assert path.coef is not None
+    assert path.intercept is not None
+    return calibrators_of(task, method, folds, path.coef[0], path.intercept[0])
+
+
+def calibrators_of(
+    task: Task, method: str, folds: list[Fold], coefs: Floats, intercepts: Floats
+) -> list[Calibrator]:
+    """A calibrator per lane, from coefficients (folds, lanes, d) and intercepts (folds, lanes)."""
+    rows = np.concatenate([test for _, test in folds])
+    scores = np.concatenate(
+        [
+            products(task.X[test], coef, intercept)
+            for (_, test), coef, intercept in zip(folds, coefs, intercepts, strict=True)
+        ]
+    )
+    codes = task.codes[rows]
+    weight = None if task.sample_weight is None else task.sample_weight[rows, 0]
+    calibrators = []
+    for lane in range(task.lanes):
+        chosen = np.ones(codes.size, dtype=bool)
+        if task.pairs:
+            i, j = task.pairs[lane]
+            chosen, positive = (codes == i) | (codes == j), codes == j
+        else:
+            positive = codes == (1 if task.binary else lane)
+        calibrators.append(
+            fit_calibrator(
+                method,
+                scores[chosen, lane],
+                positive[chosen],
+                None if weight is None else weight[chosen],
+            )
+        )
+    return calibrators
+
+
+def stratified(codes: NDArray[np.intp]) -> list[Fold]:
+    """Five folds, or as many as the rarest class has rows."""
+    fewest = int(np.bincount(codes).min())
+    if fewest < 2:
+        raise ValueError(
+            "probability=True needs two examples of every class at least, to hold some out; a "
+            "class has one"
+        )
+    splitter = StratifiedKFold(min(_FOLDS, fewest))
+    return list(splitter.split(np.zeros(codes.size), codes))
