@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from contextlib import ExitStack
-from typing import Any, Self, cast
+from typing import Any, Literal, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,11 +17,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pegasos.arguments import functions
+from pegasos.certificate import Certificate
 from pegasos.driver import Outcome
 from pegasos.estimators.decision import products, row_blocks, votes
 from pegasos.estimators.labels import check_classes_weigh
 from pegasos.estimators.probability import Calibrator, method_of, probabilities
-from pegasos.estimators.training import Training
+from pegasos.estimators.training import Task, Training
 from pegasos.limits import Limits
 from pegasos.problem import check_sample_weight
 from pegasos.progress import ProgressLine
@@ -41,6 +42,8 @@ def _has_probabilities(estimator: Any) -> bool:
 class LinearClassifier(ClassifierMixin, BaseEstimator):
     """Options and predictions of ``LinearSVC`` and ``LinearSVCCV``."""
 
+    _labels: Literal["dense", "sparse"] | None = None  # y was an indicator matrix
+
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """w.x + b: (n,) for two classes, positive for the second; (n, classes) for more.
 
@@ -51,11 +54,17 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         if self._votes():
             return votes(X, self.coef_, self.intercept_, len(self.classes_))
         scores = products(X, self.coef_, self.intercept_)
-        return scores.ravel() if scores.shape[1] == 1 else scores
+        return scores.ravel() if len(self.classes_) == 2 and scores.shape[1] == 1 else scores
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The class with the largest score."""
+    def predict(self, X: Any) -> Any:
+        """The class with the largest score; of many labels, those with a positive one.
+
+        Labels come as an indicator matrix, sparse if y was.
+        """
         scores = self.decision_function(X)
+        if self._labels is not None:
+            found = (scores > 0).astype(np.int64).reshape(-1, len(self.classes_))
+            return sparse.csr_matrix(found) if self._labels == "sparse" else found
         chosen = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
         labels: NDArray[Any] = self.classes_[chosen]
         return labels
@@ -101,27 +110,30 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
-    def _checked_data(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
-    ) -> tuple[Any, NDArray[Any], NDArray[np.intp], NDArray[np.float64] | None]:
-        """X, the classes, the class of each row, and the sample weights as (n, 1)."""
+    def _checked_data(self, X: Any, y: ArrayLike, sample_weight: Any) -> tuple[Any, Any, Any]:
+        """X, y (classes, or an indicator matrix) and the sample weights as (n, 1)."""
         X, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=READ_TYPES, order="C", ensure_all_finite=False
-        )
+            self, X, y, accept_sparse="csr", dtype=READ_TYPES, order="C", multi_output=True,
+            ensure_all_finite=False,
+        )  # fmt: skip
         check_classification_targets(y)
-        classes, codes = np.unique(column_or_1d(y, warn=True), return_inverse=True)
-        weight = None
         if sample_weight is not None:
-            weight = check_sample_weight(sample_weight, codes.size)
+            sample_weight = check_sample_weight(sample_weight, X.shape[0])
+        return X, y, sample_weight
+
+    def _task(self, X: Any, y: Any, weight: NDArray[np.float64] | None) -> Task:
+        """Rows and the class of each."""
+        classes, codes = np.unique(column_or_1d(y, warn=True), return_inverse=True)
+        if weight is not None:
             check_classes_weigh(classes, codes, weight)
         if classes.size < 2:
             raise ValueError(
                 "y holds one class; a classifier needs examples of at least two classes"
             )
-        return X, classes, codes, weight
+        return Task(X, classes, codes, weight, self.class_weight, self.multi_class)
 
     def _votes(self) -> bool:
-        return self.multi_class == "ovo" and len(self.classes_) > 2
+        return self._labels is None and self.multi_class == "ovo" and len(self.classes_) > 2
 
     def _training(self, stack: ExitStack, began: float, C: Any, lam: Any) -> Training:
         """The options, checked."""
@@ -178,9 +190,13 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         elif hasattr(self, "calibrators_"):
             del self.calibrators_
 
-    def _store(self, outcome: Outcome) -> None:
-        """Keep the model and its proof; warn if it is not proven within tol."""
-        self.coef_ = outcome.W[:-1].T
+    def _store(self, outcome: Outcome, coef: Any = None, proof: Certificate | None = None) -> None:
+        """Keep the model and its certificate; warn if it is not proven within tol.
+
+        ``coef`` is given where it is not that of ``outcome``; so is ``proof``, the certificate of
+        what was trained, where that was changed afterwards.
+        """
+        self.coef_ = outcome.W[:-1].T if coef is None else coef
         self.intercept_ = outcome.b
         self.n_iter_ = max(1, int(np.ceil(outcome.epochs)))
         self.certificate_ = outcome.certificate
@@ -189,7 +205,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         self.history_ = outcome.history
         self.solver_ = outcome.solver
         self.solver_reason_ = outcome.reason
-        proven = np.all(outcome.certificate.proves(self.tol))
+        proof = outcome.certificate if proof is None else proof
+        proven = np.all(proof.proves(self.tol))
         self.stop_reason_ = "converged" if proven else outcome.stop_reason
         if not proven:
             warnings.warn(not_proven(outcome, self.tol), ConvergenceWarning, stacklevel=3)

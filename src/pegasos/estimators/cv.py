@@ -17,6 +17,7 @@ from sklearn.metrics import get_scorer
 from sklearn.model_selection import check_cv
 from sklearn.utils import Bunch
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.multiclass import type_of_target
 
 from pegasos.arguments import floats, number
 from pegasos.estimators.base import LinearClassifier
@@ -125,9 +126,11 @@ class LinearSVCCV(LinearClassifier):
         routed = self._routed(sample_weight, params)
         with ExitStack() as stack:
             training = self._training(stack, began, 1.0, None)
-            X, classes, codes, weight = self._checked_data(X, y, sample_weight)
-            task = Task(X, classes, codes, weight, self.class_weight, self.multi_class)
-            labels = classes[codes]
+            X, y, weight = self._checked_data(X, y, sample_weight)
+            if type_of_target(y).startswith("multilabel"):
+                raise ValueError("LinearSVCCV takes classes, not labels: fit one for each column")
+            task = self._task(X, y, weight)
+            labels, codes = task.classes[task.codes], task.codes
             splitter = check_cv(self.cv, labels, classifier=True)
             folds = [
                 (np.arange(codes.size)[train_rows], np.arange(codes.size)[test_rows])
@@ -141,7 +144,7 @@ class LinearSVCCV(LinearClassifier):
                 self._scoring(task, labels, folds, routed.scorer.score),
                 patience=self.patience,
             )
-            self._store_path(path, classes)
+            self._store_path(path, task.classes)
             if not np.isfinite(path.mean).any():
                 raise KeyboardInterrupt("the fit was stopped before all folds of one C were scored")
             if self.refit:

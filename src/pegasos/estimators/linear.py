@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import time
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.utils.multiclass import type_of_target
 
+from pegasos.arguments import number
 from pegasos.estimators.base import LinearClassifier
 from pegasos.estimators.calibration import calibrate
 from pegasos.estimators.labels import pair_sizes
+from pegasos.estimators.multilabel import train_labels
 from pegasos.estimators.probability import method_of
-from pegasos.estimators.training import Task, train
+from pegasos.estimators.training import Task, Training, train
 from pegasos.solvers import Solver
 
 
@@ -41,7 +46,10 @@ class LinearSVC(LinearClassifier):
     multi_class : of more than two classes, ``"ovr"`` trains each against the rest, all in the same
         passes over the data; ``"ovo"`` each pair of classes, on the rows of the two, which then
         vote (``coef_`` has a row for each pair i < j in order; positive is for j).
-    class_weight : dict, ``"balanced"`` or None, as in scikit-learn.
+    class_weight : dict, ``"balanced"`` or None, as in scikit-learn; of labels, for each by itself,
+        a dict with the weights of 0 and 1.
+    prune : weights smaller than this in size become 0, where y is an indicator matrix; the
+        certificate is that of the pruned model, and ``pruning_`` says what it cost.
     probability : ``"sigmoid"`` or ``"isotonic"`` adds ``predict_proba``: five more models are
         trained, each without a fifth of the rows, and Platt's sigmoid or an isotonic curve is
         fitted to the scores of the rows held out. True takes the sigmoid below 1,000 rows.
@@ -87,6 +95,7 @@ class LinearSVC(LinearClassifier):
         intercept_scaling: float = 1.0,
         multi_class: Literal["ovr", "ovo"] = "ovr",
         class_weight: Any = None,
+        prune: float | None = None,
         probability: bool | Literal["sigmoid", "isotonic"] = False,
         max_iter: float | None = None,
         max_time: float | None = None,
@@ -108,6 +117,7 @@ class LinearSVC(LinearClassifier):
         self.intercept_scaling = intercept_scaling
         self.multi_class = multi_class
         self.class_weight = class_weight
+        self.prune = prune
         self.probability = probability
         self.max_iter = max_iter
         self.max_time = max_time
@@ -118,7 +128,11 @@ class LinearSVC(LinearClassifier):
         self.verbose = verbose
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Train on X (n, d) and the classes y (n,)."""
+        """Train on X (n, d) and the classes y (n,), or labels y (n, labels) of zeros and ones.
+
+        Labels, dense or sparse, are trained each by itself, all in the same passes, in blocks that
+        fit memory; ``coef_`` is then sparse where that is smaller.
+        """
         began = time.perf_counter()
         with ExitStack() as stack:
             training = self._training(stack, began, self.C, self.lam)
@@ -129,10 +143,14 @@ class LinearSVC(LinearClassifier):
                 )
             if self.warm_start and training.solver and not training.solver.warm_starts:
                 raise ValueError(f"solver {training.solver.name!r} would ignore warm_start=True")
-            X, classes, codes, weight = self._checked_data(X, y, sample_weight)
-            task = Task(X, classes, codes, weight, self.class_weight, self.multi_class)
+            X, y, weight = self._checked_data(X, y, sample_weight)
+            if type_of_target(y) == "multilabel-indicator":
+                return self._fit_labels(training, X, y, weight)
+            if self.prune is not None:
+                raise ValueError("prune is for labels: y as an indicator matrix")
+            task = self._task(X, y, weight)
             outcome = train(training, task, self._previous_duals(task))
-        self.classes_ = classes
+        self.classes_, self._labels = task.classes, None
         if self.warm_start:
             self._duals = outcome.duals if task.pairs else [outcome.duals]
         elif hasattr(self, "_duals"):
@@ -143,6 +161,35 @@ class LinearSVC(LinearClassifier):
             C = self.C if self.lam is None else 1 / (self.lam * task.total_weight)
             self._store_calibrators(calibrate(training, task, method, C))
         return self
+
+    def _fit_labels(self, training: Training, X: Any, y: Any, weight: Any) -> Self:
+        """Train a model for each column of an indicator matrix."""
+        for name, plain in (("multi_class", "ovr"), ("probability", False), ("warm_start", False)):
+            if getattr(self, name) != plain:
+                raise ValueError(
+                    f"{name}={getattr(self, name)!r} is for classes: y is an indicator matrix of "
+                    "labels, each of which is trained against the rest"
+                )
+        prune = self.prune
+        if prune is not None and not (np.isfinite(number("prune", prune)) and prune > 0):
+            raise ValueError(f"prune must be positive or None, got {prune}")
+        indicator = y.tocsc() if sparse.issparse(y) else y
+        labels = train_labels(training, X, indicator, weight, self.class_weight, prune)
+        self.classes_ = np.arange(y.shape[1])
+        self._labels = "sparse" if sparse.issparse(y) else "dense"
+        self._store_calibrators(None)
+        proof = labels.outcome.certificate
+        if labels.pruning is not None:
+            self.pruning_ = labels.pruning
+            proof = replace(proof, primal=labels.pruning.primal)
+        self._store(labels.outcome, labels.coef, proof)
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        """Several labels per row are welcome, each against the rest."""
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = self.multi_class == "ovr"
+        return tags
 
     def _previous_duals(self, task: Task) -> list[NDArray[np.float64]] | None:
         """The duals of the previous fit, if they are of the same shape."""

@@ -1,0 +1,208 @@
+"""Many labels per row: a lane for each column of an indicator matrix, in blocks that fit memory."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from pegasos.certificate import Certificate, Floats, certify
+from pegasos.driver import Outcome, StopReason
+from pegasos.estimators.labels import class_weights
+from pegasos.estimators.training import Training
+from pegasos.history import History, Record
+from pegasos.problem import Problem
+
+_BLOCK_BYTES = 1 << 29  # of weights and duals
+_GROUP = 16  # lanes that read a row together
+_SPARSE = 1 / 3  # share of weights other than 0 below which a sparse matrix is smaller
+
+
+@dataclass(frozen=True)
+class Pruning:
+    """What pruning left, and what it cost."""
+
+    kept: float  # share of the weights
+    primal: Any  # before it, one per lane
+    rise: float  # of the primal, relative: the largest over the lanes
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The models of all labels."""
+
+    coef: Any  # (labels, d), an array or CSR
+    outcome: Outcome  # without W
+    pruning: Pruning | None
+
+
+def train_labels(
+    training: Training,
+    X: Any,
+    indicator: Any,
+    sample_weight: Floats | None,
+    class_weight: Any,
+    prune: float | None,
+) -> Labels:
+    """A model for each column of ``indicator`` (n, labels), dense or CSC, of zeros and ones.
+
+    A label that all rows have, or none, is not trained: its score is 1 or -1 for any row.
+    """
+    count = indicator.shape[1]
+    walk = _Blocks(training, count, X.shape[0])
+    size = _block_size(X)
+    base: Problem | None = None
+    for first in range(0, count, size):
+        lanes = np.arange(first, min(count, first + size))
+        labels = _signs(indicator, lanes)
+        positive, negative = _weights(labels, class_weight, sample_weight)
+        counted = labels if sample_weight is None else labels[sample_weight[:, 0] > 0]
+        trained = (counted > 0).any(axis=0) & (counted < 0).any(axis=0)
+        walk.intercept[lanes] = np.where((counted > 0).any(axis=0), 1.0, -1.0)
+        weights: Any = np.zeros((lanes.size, X.shape[1]))
+        kept, sides = lanes[trained], (positive[trained], negative[trained])
+        if walk.ended:
+            walk.leave_out(kept, labels[:, trained], *sides, sample_weight)
+        elif kept.size:
+            chosen = np.ascontiguousarray(labels[:, trained])
+            if base is None:
+                base = training.problem(X, chosen, *sides, sample_weight)
+                problem = base
+            else:
+                problem = base.with_labels(chosen, *sides, base.threads)
+            outcome = training.run(problem, callbacks=training.callbacks)
+            walk.add(kept, outcome)
+            W = walk.pruned(kept, problem, outcome, prune)
+            weights[trained] = W[:-1].T
+        walk.keep(weights)
+    if base is None:
+        raise ValueError(
+            "y has no label to learn: every column is the same for all rows that count"
+        )
+    return walk.finish(prune)
+
+
+class _Blocks:
+    """What is known so far of all labels."""
+
+    def __init__(self, training: Training, count: int, rows: int) -> None:
+        self.training, self.rows = training, rows
+        self.intercept = np.zeros(count)
+        self.proof = Certificate(*np.zeros((3, count)))
+        self.before = np.zeros(count)  # primal, unpruned
+        self.parts: list[Any] = []
+        self.records: list[Record] = []
+        self.epochs, self.kept, self.all = 0.0, 0, 0
+        self.ended: StopReason | None = None
+        self.last: Outcome | None = None
+
+    def leave_out(
+        self,
+        lanes: NDArray[np.intp],
+        labels: NDArray[np.int8],
+        positive: Floats,
+        negative: Floats,
+        sample_weight: Floats | None,
+    ) -> None:
+        """Labels that a limit left untrained: w = 0, and nothing is proven."""
+        weight = np.ones(self.rows) if sample_weight is None else sample_weight[:, 0]
+        ups, downs = weight @ (labels > 0), weight @ (labels < 0)
+        self.intercept[lanes] = 0.0
+        cost = positive * ups + negative * downs
+        self.before[lanes] = self.proof.primal[lanes] = cost / (ups + downs)
+
+    def add(self, lanes: NDArray[np.intp], outcome: Outcome) -> None:
+        """Take note of a block."""
+        self.last = outcome
+        self.epochs += outcome.epochs
+        self.intercept[lanes] = outcome.b
+        self._set(lanes, outcome.certificate)
+        self.before[lanes] = outcome.certificate.primal
+        proof = Certificate(*(c.copy() for c in _columns(self.proof)))
+        seen = round(self.epochs * self.rows)
+        seconds = time.perf_counter() - self.training.began
+        self.records.append(Record(self.epochs, seconds, seen, proof))
+        if outcome.stop_reason in ("interrupted", "callback", "max_time"):
+            self.ended = outcome.stop_reason
+
+    def _set(self, lanes: NDArray[np.intp], proof: Certificate) -> None:
+        for whole, part in zip(_columns(self.proof), _columns(proof), strict=True):
+            whole[lanes] = part
+
+    def pruned(
+        self, lanes: NDArray[np.intp], problem: Problem, outcome: Outcome, prune: float | None
+    ) -> Floats:
+        """The weights without small ones; the certificate is then that of the pruned model."""
+        W: Floats = outcome.W
+        if prune is None:
+            return W
+        W = np.where(np.abs(W) < prune, 0.0, W)
+        W[-1] = outcome.W[-1]  # the intercept stays
+        self.kept += int(np.count_nonzero(W[:-1]))
+        self.all += W[:-1].size
+        padded = np.zeros(problem.weights_shape)
+        padded[:, : problem.lanes] = W
+        found = certify(problem, padded, outcome.b, lambda lo, hi: outcome.duals[lo:hi])
+        assert found is not None  # nothing gives up
+        proof, self.intercept[lanes] = found
+        self._set(lanes, proof)
+        return W
+
+    def keep(self, weights: Floats) -> None:
+        """The weights of the next labels; sparse, if that is smaller."""
+        small = np.count_nonzero(weights) < _SPARSE * weights.size
+        self.parts.append(sparse.csr_matrix(weights) if small else weights)
+
+    def finish(self, prune: float | None) -> Labels:
+        assert self.last is not None
+        if all(sparse.issparse(part) for part in self.parts):
+            coef: Any = sparse.vstack(self.parts, format="csr")
+        else:
+            coef = np.vstack([p.toarray() if sparse.issparse(p) else p for p in self.parts])
+        pruning = None
+        if prune is not None:
+            rise = np.divide(
+                self.proof.primal - self.before, self.before,
+                out=np.zeros_like(self.before), where=self.before > 0,
+            )  # fmt: skip
+            pruning = Pruning(self.kept / max(1, self.all), self.before, float(rise.max()))
+        outcome = Outcome(
+            np.zeros((0, 0)), self.intercept, None, self.proof, History(self.records),
+            self.ended or self.last.stop_reason, time.perf_counter() - self.training.began,
+            self.epochs, self.last.solver, self.last.reason,
+        )  # fmt: skip
+        return Labels(coef, outcome, pruning)
+
+
+def _columns(proof: Certificate) -> tuple[Floats, Floats, Floats]:
+    return proof.primal, proof.dual, proof.rounding
+
+
+def _block_size(X: Any) -> int:
+    """Labels trained together: their duals, and weights a few times over."""
+    n, d = X.shape
+    return max(_GROUP, int(_BLOCK_BYTES / (17 * n + 40 * d)) // _GROUP * _GROUP)
+
+
+def _signs(indicator: Any, lanes: NDArray[np.intp]) -> NDArray[np.int8]:
+    columns = indicator[:, lanes[0] : lanes[-1] + 1]
+    columns = columns.toarray() if sparse.issparse(columns) else np.asarray(columns)
+    return np.where(columns != 0, 1, -1).astype(np.int8)
+
+
+def _weights(
+    labels: NDArray[np.int8], class_weight: Any, sample_weight: Floats | None
+) -> tuple[Floats, Floats]:
+    """The weights of rows with and without each label; a dict weighs 1 and 0."""
+    classes = np.array([0, 1])
+    weight = None if sample_weight is None else sample_weight[:, 0]
+    if class_weight is None:
+        return np.ones(labels.shape[1]), np.ones(labels.shape[1])
+    pairs = np.array(
+        [class_weights(class_weight, classes, (y > 0).astype(np.intp), weight) for y in labels.T]
+    )
+    return pairs[:, 1].copy(), pairs[:, 0].copy()
