@@ -40,6 +40,24 @@ def test_storage_does_not_change_the_model(solver):
         assert got.b == pytest.approx(expected.b)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int8])
+def test_columns_out_of_order_are_sorted_and_those_twice_added(dtype):
+    X = np.round(5 * DATA.X)
+    csr = sparse.csr_matrix(X)
+    order = np.argsort(-csr.indices - 1000 * np.repeat(-np.arange(60), np.diff(csr.indptr)))
+    mixed = sparse.csr_matrix(
+        (csr.data[order].astype(dtype), csr.indices[order], csr.indptr), shape=csr.shape
+    )
+    twice = sparse.csr_matrix(
+        (np.repeat(csr.data.astype(dtype), 2), np.repeat(csr.indices, 2), 2 * csr.indptr),
+        shape=csr.shape,
+    )
+    kept = mixed.indices.copy()
+    np.testing.assert_allclose(fitted(mixed).w, fitted(X).w, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(fitted(twice).w, fitted(2 * X).w, rtol=1e-6, atol=1e-8)
+    np.testing.assert_array_equal(mixed.indices, kept)  # the user's stay as they are
+
+
 def test_float32_agrees_to_its_precision():
     expected = fitted(DATA.X)
     rounded = fitted(DATA.X.astype(np.float32).astype(np.float64))

@@ -40,6 +40,9 @@ StopReason = Literal[
 
 Callback = Callable[[Record], Any]
 
+Monitor = Callable[[Floats, Floats], float]
+"""The score of a model, W (features + 1, K) and b (K,): it goes into its record."""
+
 _SLICE_SECONDS = 0.1
 _CERTIFY_AFTER_INTERRUPT = 0.3  # seconds an interrupted run may spend to certify its last model
 _LARGE_WEIGHTS = 1 << 24  # entries of W that take too long to go through for that
@@ -76,6 +79,7 @@ def run(
     scalar: bool = False,
     start_duals: Floats | None = None,
     look_first: bool = True,
+    monitor: Monitor | None = None,
     began: float | None = None,
     interruption: Interruption | None = None,
 ) -> Outcome:
@@ -87,7 +91,7 @@ def run(
     """
     one = _Run(
         problem, solver, tol, limits, seed, callbacks, checkpoint_every, scalar, start_duals,
-        look_first, began,
+        look_first, monitor, began,
     )  # fmt: skip
     if interruption is not None:
         return one.run(interruption)
@@ -108,6 +112,7 @@ class _Run:
         scalar: bool,
         start_duals: Floats | None,
         look_first: bool,
+        monitor: Monitor | None,
         began: float | None,
     ) -> None:
         self.began = time.perf_counter() if began is None else began
@@ -116,7 +121,7 @@ class _Run:
         self.solver, self.reason = self.choice.solver.aimed_at(tol), self.choice.reason
         self.tol, self.limits, self.callbacks, self.scalar = tol, limits, callbacks, scalar
         self.seed, self.start_duals, self.checkpoint_every = seed, start_duals, checkpoint_every
-        self.look_first = look_first
+        self.look_first, self.monitor = look_first, monitor
         self.records: list[Record] = []
         self.exhausted = False  # some lane was left unproven, at the last digits of float64
         self.seen_before = 0  # rows visited for lanes that were trained before the present ones
@@ -294,8 +299,9 @@ class _Run:
         for lo, hi in blocks(self.problem):
             self.duals[lo:hi, lanes] = duals(lo, hi)
         self.certificate = _with_lanes(self.certificate, lanes, certificate)
+        score = None if self.monitor is None else self.monitor(self.W, self.b)
         self.records.append(
-            Record(self.seen() / self.whole.n, self.seconds(), self.seen(), self.shown())
+            Record(self.seen() / self.whole.n, self.seconds(), self.seen(), self.shown(), score)
         )
         self.schedule.certified(self.state.seen)
         proven, exhausted = certificate.proves(self.tol), certificate.exhausted(self.tol)

@@ -22,6 +22,7 @@ class Record:
     seconds: float  # since the call, checks of the input and certificates included
     examples: int  # rows visited
     certificate: Certificate
+    score: float | None = None  # of the validation set, if there is one
 
     @property
     def primal(self) -> Any:
@@ -54,20 +55,22 @@ class History(Mapping[str, NDArray[Any]]):
     def __init__(self, records: list[Record]) -> None:
         """Keep the records."""
         self.records = tuple(records)
+        scored = any(record.score is not None for record in records)
+        self.columns = (*COLUMNS, "score") if scored else COLUMNS
 
     def __getitem__(self, column: str) -> NDArray[Any]:
         """One column."""
-        if column not in COLUMNS:
-            raise KeyError(f"no column {column!r}; there are {', '.join(COLUMNS)}")
+        if column not in self.columns:
+            raise KeyError(f"no column {column!r}; there are {', '.join(self.columns)}")
         return np.array([getattr(record, column) for record in self.records])
 
     def __iter__(self) -> Iterator[str]:
         """The names of the columns."""
-        return iter(COLUMNS)
+        return iter(self.columns)
 
     def __len__(self) -> int:
         """The number of columns."""
-        return len(COLUMNS)
+        return len(self.columns)
 
     def __repr__(self) -> str:
         """The size, and the last record."""

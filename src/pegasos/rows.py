@@ -51,12 +51,31 @@ def as_rows(X: Any, *, bias: float = 0.0, n_jobs: int | None = 1) -> Rows:
 
     C-contiguous arrays and CSR matrices of float32, float64, int8 or uint8 are used in place,
     read-only and memory-mapped ones included; they must not change while they are in use. Other
-    layouts and number types are converted.
+    layouts and number types are converted, and columns out of order sorted in a copy.
     Raises ValueError or TypeError that names the first offending place.
     """
     rows = _csr(X, bias) if sparse.issparse(X) else _dense(X, bias)
-    _check(rows, threads.resolve(n_jobs, rows.n * rows.row_size))
+    workers = threads.resolve(n_jobs, rows.n * rows.row_size)
+    try:
+        _check(rows, workers)
+    except _OutOfOrderError:
+        rows = _csr(_in_order(X), bias)
+        _check(rows, workers)
     return rows
+
+
+class _OutOfOrderError(ValueError):
+    """Columns of a row that do not increase."""
+
+
+def _in_order(X: Any) -> Any:
+    """A copy with sorted columns; entries of one place are added up, as scikit-learn does."""
+    csr = X.tocsr(copy=True)
+    csr.has_canonical_format = csr.has_sorted_indices = False
+    if csr.dtype.kind in "iub":
+        csr = csr.astype(np.float64)  # a sum may leave the type
+    csr.sum_duplicates()
+    return csr
 
 
 def _dense(X: Any, bias: float) -> Rows:
@@ -131,14 +150,15 @@ def _check(rows: Rows, threads: int) -> None:
     for lo in range(0, core.n, step):
         defect, row, column = core.check(lo, min(core.n, lo + step), rows.squared_norms, threads)
         if defect:
-            raise ValueError(_DEFECTS[defect].format(row=row, column=column, d=core.d))
+            error = _OutOfOrderError if defect == "column_order" else ValueError
+            raise error(_DEFECTS[defect].format(row=row, column=column, d=core.d))
 
 
 _DEFECTS = {
     "column_range": "X has column index {column} in row {row}, outside 0..{d} - 1",
     "column_order": (
-        "X has unsorted or duplicate column indices: row {row} breaks the order at column "
-        "{column}; call X.sum_duplicates() (it sorts too)"
+        "X has unsorted or duplicate column indices that could not be sorted: row {row} breaks "
+        "the order at column {column}"
     ),
     "not_finite": "X contains NaN or infinity (inf) at row {row}, column {column}",
     "norm_overflow": (

@@ -190,7 +190,14 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         elif hasattr(self, "calibrators_"):
             del self.calibrators_
 
-    def _store(self, outcome: Outcome, coef: Any = None, proof: Certificate | None = None) -> None:
+    def _store(
+        self,
+        outcome: Outcome,
+        coef: Any = None,
+        proof: Certificate | None = None,
+        *,
+        warn: bool = True,
+    ) -> None:
         """Keep the model and its certificate; warn if it is not proven within tol.
 
         ``coef`` is given where it is not that of ``outcome``; so is ``proof``, the certificate of
@@ -208,7 +215,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         proof = outcome.certificate if proof is None else proof
         proven = np.all(proof.proves(self.tol))
         self.stop_reason_ = "converged" if proven else outcome.stop_reason
-        if not proven:
+        if not proven and warn:
             warnings.warn(not_proven(outcome, self.tol), ConvergenceWarning, stacklevel=3)
 
 

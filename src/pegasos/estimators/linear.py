@@ -10,16 +10,19 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.utils.multiclass import type_of_target
 
 from pegasos.arguments import number
+from pegasos.driver import Outcome
 from pegasos.estimators.base import LinearClassifier
 from pegasos.estimators.calibration import calibrate
 from pegasos.estimators.labels import pair_sizes
 from pegasos.estimators.multilabel import train_labels
 from pegasos.estimators.probability import method_of
 from pegasos.estimators.training import Task, Training, train
-from pegasos.solvers import Solver
+from pegasos.estimators.validation import Validation, checked_patience, checked_set
+from pegasos.solvers import DualCoordinate, Solver
 
 
 class LinearSVC(LinearClassifier):
@@ -57,6 +60,8 @@ class LinearSVC(LinearClassifier):
     max_iter : passes over the data after which to stop anyway. None: 1000 for the stochastic
         solvers; no limit for the exact ones, which end when ``tol`` is proven.
     max_time : seconds after which to stop anyway.
+    n_iter_no_change : with an ``eval_set``, passes without a better score after which to stop; None
+        goes on until ``tol`` is proven.
     warm_start : start from the previous fit's duals, if the data have the same rows and classes.
         ``dual`` does; ``auto`` does where it starts with ``dual``.
     n_jobs : threads; -1 is all cores, None as many as are left to this process, for data that
@@ -77,7 +82,8 @@ class LinearSVC(LinearClassifier):
         the sum of the sample weights.
     history_ : the certificates taken on the way.
     stop_reason_ : converged, precision (float64 has no more digits to give), max_epochs, max_time,
-        interrupted or callback.
+        interrupted, callback or early_stopping.
+    best_epoch_, best_validation_score_ : of the model that an ``eval_set`` chose.
     solver_, solver_reason_ : the solver that was (last) at work, and why.
     """
 
@@ -99,6 +105,7 @@ class LinearSVC(LinearClassifier):
         probability: bool | Literal["sigmoid", "isotonic"] = False,
         max_iter: float | None = None,
         max_time: float | None = None,
+        n_iter_no_change: int | None = 5,
         random_state: Any = None,
         warm_start: bool = False,
         n_jobs: int | None = None,
@@ -121,17 +128,23 @@ class LinearSVC(LinearClassifier):
         self.probability = probability
         self.max_iter = max_iter
         self.max_time = max_time
+        self.n_iter_no_change = n_iter_no_change
         self.random_state = random_state
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.callbacks = callbacks
         self.verbose = verbose
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, eval_set: Any = None
+    ) -> Self:
         """Train on X (n, d) and the classes y (n,), or labels y (n, labels) of zeros and ones.
 
         Labels, dense or sparse, are trained each by itself, all in the same passes, in blocks that
         fit memory; ``coef_`` is then sparse where that is smaller.
+
+        ``eval_set`` (X, y) is scored (accuracy) at every pass; the model with the best score is
+        kept, with its certificate, and the fit ends when ``n_iter_no_change`` passes brought none.
         """
         began = time.perf_counter()
         with ExitStack() as stack:
@@ -145,22 +158,70 @@ class LinearSVC(LinearClassifier):
                 raise ValueError(f"solver {training.solver.name!r} would ignore warm_start=True")
             X, y, weight = self._checked_data(X, y, sample_weight)
             if type_of_target(y) == "multilabel-indicator":
+                if eval_set is not None:
+                    raise ValueError("eval_set is for classes: y is an indicator matrix of labels")
                 return self._fit_labels(training, X, y, weight)
             if self.prune is not None:
                 raise ValueError("prune is for labels: y as an indicator matrix")
             task = self._task(X, y, weight)
-            outcome = train(training, task, self._previous_duals(task))
-        self.classes_, self._labels = task.classes, None
+            self.classes_, self._labels = task.classes, None
+            if eval_set is None:
+                outcome, validation = train(training, task, self._previous_duals(task)), None
+            else:
+                outcome, validation = self._validated(training, task, eval_set)
         if self.warm_start:
             self._duals = outcome.duals if task.pairs else [outcome.duals]
         elif hasattr(self, "_duals"):
             del self._duals
-        self._store(outcome)
+        self._store_validated(outcome, validation)
         self._store_calibrators(None)
         if method is not None and outcome.stop_reason not in ("interrupted", "callback"):
             C = self.C if self.lam is None else 1 / (self.lam * task.total_weight)
             self._store_calibrators(calibrate(training, task, method, C))
         return self
+
+    def _validated(
+        self, training: Training, task: Task, eval_set: Any
+    ) -> tuple[Outcome, Validation]:
+        """Train with an eye on the validation set."""
+        if task.pairs:
+            raise ValueError(
+                "eval_set needs lanes that are trained together: not multi_class='ovo'"
+            )
+        X, y = checked_set(eval_set)
+        scored = clone(self)
+        scored.classes_, scored.n_features_in_ = task.classes, self.n_features_in_
+
+        def score(coef: NDArray[np.float64], intercept: NDArray[np.float64]) -> float:
+            scored.coef_, scored.intercept_ = coef, intercept
+            return float(scored.score(X, y))
+
+        validation = Validation(score, checked_patience(self.n_iter_no_change))
+        if training.solver is None and not task.binary:
+            # One that brings all classes along at every pass.
+            training = replace(training, solver=DualCoordinate())
+        outcome = train(
+            replace(training, callbacks=(validation.stop, *training.callbacks)),
+            task,
+            self._previous_duals(task),
+            monitor=validation.watch,
+            checkpoint_every=1.0,
+        )
+        return outcome, validation
+
+    def _store_validated(self, outcome: Outcome, validation: Validation | None) -> None:
+        for name in ("best_epoch_", "best_validation_score_"):
+            if hasattr(self, name):
+                delattr(self, name)
+        if validation is None or validation.best is None or validation.record is None:
+            self._store(outcome)
+            return
+        # What the scores chose was not to be proven within tol.
+        self._store(validation.chosen(outcome), warn=False)
+        self.best_epoch_ = validation.record.epoch
+        self.best_validation_score_ = validation.best[0]
+        if validation.stopped:
+            self.stop_reason_ = "early_stopping"
 
     def _fit_labels(self, training: Training, X: Any, y: Any, weight: Any) -> Self:
         """Train a model for each column of an indicator matrix."""

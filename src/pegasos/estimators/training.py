@@ -150,8 +150,16 @@ class Task:
         )
 
 
-def train(training: Training, task: Task, start_duals: Sequence[Floats] | None = None) -> Outcome:
-    """Train all lanes of a task; ``start_duals`` has an entry for each pair, or one for all."""
+def train(
+    training: Training,
+    task: Task,
+    start_duals: Sequence[Floats] | None = None,
+    **options: Any,
+) -> Outcome:
+    """Train all lanes of a task; ``start_duals`` has an entry for each pair, or one for all.
+
+    ``options`` of ``driver.run`` are for lanes that are trained together.
+    """
     if task.pairs:
         return _train_pairs(training, task, start_duals)
     labels, positive, negative = one_vs_rest(task.codes, task.weights())
@@ -161,6 +169,7 @@ def train(training: Training, task: Task, start_duals: Sequence[Floats] | None =
         callbacks=training.callbacks,
         scalar=task.binary,
         start_duals=None if start_duals is None else start_duals[0],
+        **options,
     )
 
 
