@@ -8,4 +8,5 @@ NB_MODULE(_core, m) {
   binding::bind_interior(m);
   binding::bind_newton(m);
   binding::bind_dual(m);
+  binding::bind_crammer_singer(m);
 }

@@ -164,8 +164,8 @@ TEST(the_first_bad_value_is_the_one_reported) {
     check_finding(check_all(layout, entries), Defect::not_finite, 2, 2);
     const ToyRows data(layout, kColumns, entries, 0.0);
     std::vector<double> norms(4);
-    check_finding(check_rows(Rows(data.view), 3, 4, norms.data()), Defect::not_finite, 3, 4);
-    check_finding(check_rows(Rows(data.view), 0, 2, norms.data()), Defect::none, 0, 0);
+    check_finding(check_rows(Rows(data.view), 3, 4, norms.data(), 1), Defect::not_finite, 3, 4);
+    check_finding(check_rows(Rows(data.view), 0, 2, norms.data(), 1), Defect::none, 0, 0);
   }
 }
 
@@ -190,7 +190,7 @@ TEST(norms_beyond_float64_are_found_at_the_largest_value) {
 TEST(a_constant_feature_beyond_float64_is_found_in_an_empty_row) {
   const ToyRows data({Storage::csr, Value::f64, Index::i32}, kColumns, {{}, {}}, 1e200);
   std::vector<double> norms(2);
-  check_finding(check_rows(Rows(data.view), 1, 2, norms.data()), Defect::norm_overflow, 1,
+  check_finding(check_rows(Rows(data.view), 1, 2, norms.data(), 1), Defect::norm_overflow, 1,
                 kColumns);
 }
 

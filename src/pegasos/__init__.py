@@ -13,6 +13,7 @@ from pegasos.versions import show_versions
 if TYPE_CHECKING:
     from pegasos.estimators.cv import LinearSVCCV
     from pegasos.estimators.linear import LinearSVC
+    from pegasos.plots import GapCurveDisplay, MarginsDisplay, PathDisplay
 
 __all__ = [
     "SGDM",
@@ -20,11 +21,14 @@ __all__ = [
     "SGDS",
     "Certificate",
     "DualCoordinate",
+    "GapCurveDisplay",
     "History",
     "InteriorPoint",
     "LinearSVC",
     "LinearSVCCV",
+    "MarginsDisplay",
     "Newton",
+    "PathDisplay",
     "Pegasos",
     "Record",
     "Result",
@@ -35,19 +39,22 @@ __all__ = [
 
 __version__ = "0.1.0"
 
-_ESTIMATORS = {
+_LAZY = {
+    "GapCurveDisplay": "pegasos.plots",
     "LinearSVC": "pegasos.estimators.linear",
     "LinearSVCCV": "pegasos.estimators.cv",
+    "MarginsDisplay": "pegasos.plots",
+    "PathDisplay": "pegasos.plots",
 }
 
 
 def __getattr__(name: str) -> Any:
     """Import scikit-learn only when an estimator is first touched."""
-    if name not in _ESTIMATORS:
+    if name not in _LAZY:
         raise AttributeError(f"module 'pegasos' has no attribute {name!r}")
     import importlib
 
-    return getattr(importlib.import_module(_ESTIMATORS[name]), name)
+    return getattr(importlib.import_module(_LAZY[name]), name)
 
 
 def __dir__() -> list[str]:

@@ -139,3 +139,12 @@ THREAD_ORDER_SIZE: int = 16
 
 def dual_advance(problem: Problem, *, seed: int, chunk_bits: int, row_size: float, in_cache: bool, shrink: bool, W: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], duals: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], b: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')] | None, centre: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')] | None, pull: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')] | None, passes: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], bounds: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], cursor: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')], orders: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')], rows: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu')], chunks: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu')], leaving: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu')], work: int, stop_seen: int, stop_steps: int, stop_passes: int) -> bool:
     """Run dual coordinate ascent until a stop (True) or out of work (False)."""
+
+JOINT_CURSOR: tuple = ...
+
+JOINT_PASS: tuple = ('gap', 'moved', 'last_gap', 'last_moved')
+
+def crammer_singer_advance(problem: Problem, *, seed: int, W: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], duals: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')], leaving: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], cursor: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], pass_: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], work: int, stop_seen: int, stop_steps: int) -> bool:
+    """
+    Run the sequential dual method until a stop (True) or out of work (False).
+    """

@@ -27,6 +27,7 @@ from pegasos.certificate import (
 )
 from pegasos.history import History, Record
 from pegasos.interrupt import Interruption, Patience
+from pegasos.joint import certify_joint
 from pegasos.limits import Limits
 from pegasos.problem import Problem
 from pegasos.schedule import Schedule
@@ -282,9 +283,8 @@ class _Run:
         except GaveUp:
             return False
         duals = self.solver.duals(self.problem, self.state)
-        proof = certify(
-            self.problem, weights, self.intercepts(weights), duals, give_up=patience.over
-        )
+        prove = certify_joint if self.problem.joint else certify
+        proof = prove(self.problem, weights, self.intercepts(weights), duals, give_up=patience.over)
         if proof is None:
             return False
         certificate, b = proof

@@ -12,7 +12,7 @@ The squared hinge has c_i max(0, .)^2 in P, and a_i - a_i^2 / (4 c_i) for a_i in
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -45,6 +45,7 @@ class Problem:
     core: _core.Problem
     lane_rows: NDArray[np.int64]  # (K,) rows with y != 0
     cost: NDArray[np.float64]  # (K,) sum of c
+    joint: bool = False  # the lanes are the classes of one problem (``pegasos.joint``)
 
     @property
     def n(self) -> int:
@@ -94,7 +95,7 @@ class Problem:
 
     def at(self, C: float) -> Problem:
         """The same problem with another C."""
-        return _problem(
+        changed = _problem(
             self.rows,
             self.labels,
             self.weight,
@@ -106,6 +107,7 @@ class Problem:
             self.loss,
             self.threads,
         )
+        return replace(changed, joint=self.joint, cost=self.cost)
 
     def with_labels(
         self,

@@ -31,7 +31,7 @@ struct GapPass {
   GapSums* sums;        // lanes; added to
   double* U_positive;   // weight rows x stride; sum of a x over y = +1 is added to it
   double* U_negative;   // the same over y = -1. Null: U_positive gets sum of a y x over all rows
-  double* products;     // (hi - lo) x lanes, receives w.x; may be null
+  double* products;     // (hi - lo) x lanes, receives w.x, 0 of rows in no lane; may be null
 };
 
 void add_gap_sums(const ProblemView& problem, const GapPass& pass);

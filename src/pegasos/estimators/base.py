@@ -31,7 +31,7 @@ from pegasos.solve import check_loss, check_scaling, check_tol, resolve_intercep
 from pegasos.solvers import Solver, by_name
 
 READ_TYPES = [*IN_PLACE, np.bool_]  # anything else becomes float64
-SCHEMES = ("ovr", "ovo")
+SCHEMES = ("ovr", "ovo", "crammer_singer")
 
 
 def _has_probabilities(estimator: Any) -> bool:
@@ -173,15 +173,33 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
             if limits.none:
                 limits = Limits(max_epochs=solver.default_epochs)
             solver.check_limits(limits)
+        if self.multi_class == "crammer_singer":
+            self._check_joint()
         intercept: Any = "none"
         if self.fit_intercept:
             intercept = resolve_intercept(self.intercept, solver, self.intercept_scaling)
+            if self.intercept == "auto" and self.multi_class == "crammer_singer":
+                intercept = "regularized"
         elif self.intercept not in ("auto", "none"):
             raise ValueError(
                 f"fit_intercept=False contradicts intercept={self.intercept!r}; drop one of them"
             )
         check_scaling(intercept, self.intercept_scaling)
         return solver, limits, intercept
+
+    def _check_joint(self) -> None:
+        """Crammer & Singer's problem has one solver, one loss, and no free intercept."""
+        for name, wanted in (("solver", ("auto",)), ("loss", ("hinge",))):
+            if getattr(self, name) not in wanted:
+                raise ValueError(
+                    f"multi_class='crammer_singer' is trained with {name}={wanted[0]!r} only, got "
+                    f"{getattr(self, name)!r}"
+                )
+        if self.intercept == "free":
+            raise ValueError(
+                "multi_class='crammer_singer' has no free intercept: intercept='regularized' or "
+                "'none'"
+            )
 
     def _store_calibrators(self, calibrators: list[Calibrator] | None) -> None:
         """Keep them; without any, forget those of an earlier fit."""
@@ -214,7 +232,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         self.solver_reason_ = outcome.reason
         proof = outcome.certificate if proof is None else proof
         proven = np.all(proof.proves(self.tol))
-        self.stop_reason_ = "converged" if proven else outcome.stop_reason
+        self.stop_reason_: str = "converged" if proven else outcome.stop_reason
         if not proven and warn:
             warnings.warn(not_proven(outcome, self.tol), ConvergenceWarning, stacklevel=3)
 

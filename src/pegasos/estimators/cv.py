@@ -79,7 +79,7 @@ class LinearSVCCV(LinearClassifier):
         intercept: Literal["auto", "none", "regularized", "free"] = "auto",
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
-        multi_class: Literal["ovr", "ovo"] = "ovr",
+        multi_class: Literal["ovr", "ovo", "crammer_singer"] = "ovr",
         class_weight: Any = None,
         probability: bool | Literal["sigmoid", "isotonic"] = False,
         max_iter: float | None = None,

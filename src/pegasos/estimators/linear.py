@@ -48,7 +48,9 @@ class LinearSVC(LinearClassifier):
     fit_intercept : False is ``intercept="none"``.
     multi_class : of more than two classes, ``"ovr"`` trains each against the rest, all in the same
         passes over the data; ``"ovo"`` each pair of classes, on the rows of the two, which then
-        vote (``coef_`` has a row for each pair i < j in order; positive is for j).
+        vote (``coef_`` has a row for each pair i < j in order; positive is for j);
+        ``"crammer_singer"`` all classes as one problem, with one certificate, whose ``"auto"``
+        intercept is regularized.
     class_weight : dict, ``"balanced"`` or None, as in scikit-learn; of labels, for each by itself,
         a dict with the weights of 0 and 1.
     prune : weights smaller than this in size become 0, where y is an indicator matrix; the
@@ -99,7 +101,7 @@ class LinearSVC(LinearClassifier):
         intercept: Literal["auto", "none", "regularized", "free"] = "auto",
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
-        multi_class: Literal["ovr", "ovo"] = "ovr",
+        multi_class: Literal["ovr", "ovo", "crammer_singer"] = "ovr",
         class_weight: Any = None,
         prune: float | None = None,
         probability: bool | Literal["sigmoid", "isotonic"] = False,
@@ -197,7 +199,7 @@ class LinearSVC(LinearClassifier):
             return float(scored.score(X, y))
 
         validation = Validation(score, checked_patience(self.n_iter_no_change))
-        if training.solver is None and not task.binary:
+        if training.solver is None and not task.binary and not task.joint:
             # One that brings all classes along at every pass.
             training = replace(training, solver=DualCoordinate())
         outcome = train(

@@ -24,6 +24,7 @@ from pegasos.estimators.training import Task, Training, pair_threads
 from pegasos.fleet import side_by_side
 from pegasos.history import Record
 from pegasos.interrupt import Interruption
+from pegasos.joint import as_joint
 from pegasos.problem import Problem
 
 Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
@@ -202,19 +203,21 @@ class _Walk:
         held_out[train] = False
         labels, positive, negative = one_vs_rest(codes, self.task.weights(train)[classes])
         labels[held_out[rows]] = 0
-        return base.with_labels(labels, positive, negative, self.inner)
+        problem = base.with_labels(labels, positive, negative, self.inner)
+        return as_joint(problem) if self.task.joint else problem
 
     def train(self, c: int, fold: int, lanes: slice, problem: Problem, key: Any) -> None:
         """One C of one fold, for all lanes or one pair; then its score, if it is complete."""
         began, C = time.perf_counter(), float(self.Cs[c])
         W, b = self.models_of(c, fold)
-        kept = np.flatnonzero((problem.labels > 0).any(axis=0) & (problem.labels < 0).any(axis=0))
+        sides = (problem.labels > 0).any(axis=0), (problem.labels < 0).any(axis=0)
+        kept = np.flatnonzero(sides[0] & sides[1] | problem.joint)
         columns = np.arange(self.task.lanes)[lanes]
         # A class that the fold holds out whole: nothing speaks for it.
-        b[columns] = np.where((problem.labels > 0).any(axis=0), 1.0, -1.0)
+        b[columns] = np.where(sides[0], 1.0, -1.0)
         if kept.size:
             part = problem if kept.size == problem.lanes else problem.take(kept)
-            outcome = self.fit(part.at(C), c, (key, fold))
+            outcome = self.fit(part.at(C * self.task.strength), c, (key, fold))
             if outcome.stop_reason in ("interrupted", "callback", "max_time"):
                 return  # no score for half a fit
             W[:, columns[kept]], b[columns[kept]] = outcome.W, outcome.b
@@ -245,6 +248,9 @@ class _Walk:
         start, settled = None, False
         if before is not None and before.shape == (problem.n, problem.lanes):
             at_bound = before >= problem.largest_duals()
+            if problem.joint:  # the duals of a row belong together
+                own = at_bound & (problem.labels > 0)
+                at_bound = np.asarray(own.any(axis=1, keepdims=True))
             settled = bool((at_bound | (before == 0)).all())
             # w = C sum a y x: those at a bound stay there, the others keep what they add to w.
             start = np.where(at_bound, before, before * (self.Cs[c - 1] / self.Cs[c]))

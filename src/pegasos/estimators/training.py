@@ -17,9 +17,10 @@ from pegasos.certificate import Floats
 from pegasos.driver import Callback, Outcome, run
 from pegasos.estimators.labels import class_weights, one_vs_rest
 from pegasos.fleet import Member, run_fleet
+from pegasos.joint import as_joint
 from pegasos.limits import Limits
 from pegasos.problem import Intercept, Loss, Problem, make_problem
-from pegasos.solvers import Choice, InteriorPoint, Solver, choice_of
+from pegasos.solvers import Choice, CrammerSinger, InteriorPoint, Solver, choice_of
 from pegasos.solvers.auto import TINY_VALUES
 
 # Tiny problems are solved to this by InteriorPoint whatever tol says: it costs milliseconds, and
@@ -70,6 +71,8 @@ class Training:
 
     def plan(self, problem: Problem) -> tuple[Choice, float]:
         """What is to solve the problem, and to what tolerance."""
+        if problem.joint:
+            return Choice(CrammerSinger(), "all classes are one problem"), self.tol
         choice = choice_of(self.solver, problem, self.tol)
         values = problem.n * problem.rows.row_size * problem.lanes
         tiny = values <= TINY_VALUES and isinstance(choice.solver, InteriorPoint)
@@ -112,6 +115,19 @@ class Task:
         """Binary problems."""
         count = int(self.classes.size)
         return len(self.pairs) or (count if count > 2 else 1)
+
+    @property
+    def joint(self) -> bool:
+        """Whether all classes are one problem; two are the binary one."""
+        return self.multi_class == "crammer_singer" and not self.binary
+
+    @property
+    def strength(self) -> float:
+        """The C of the lanes, in those of the task.
+
+        Crammer & Singer's two classes have w_1 = -w_2 = w/2: half of the binary |w|^2.
+        """
+        return 2.0 if self.multi_class == "crammer_singer" and self.binary else 1.0
 
     @property
     def binary(self) -> bool:
@@ -162,12 +178,18 @@ def train(
     """
     if task.pairs:
         return _train_pairs(training, task, start_duals)
+    if training.lam is not None:
+        training = replace(training, lam=training.lam / task.strength)
+    elif training.C is not None:
+        training = replace(training, C=training.C * task.strength)
     labels, positive, negative = one_vs_rest(task.codes, task.weights())
     problem = training.problem(task.X, labels, positive, negative, task.sample_weight)
+    if task.joint:
+        problem = as_joint(problem)
     return training.run(
         problem,
         callbacks=training.callbacks,
-        scalar=task.binary,
+        scalar=task.binary or task.joint,
         start_duals=None if start_duals is None else start_duals[0],
         **options,
     )

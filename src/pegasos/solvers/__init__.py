@@ -5,6 +5,7 @@ from __future__ import annotations
 from pegasos.problem import Problem
 from pegasos.solvers.auto import Choice, choose, fixed
 from pegasos.solvers.base import Solver, State
+from pegasos.solvers.crammer_singer import CrammerSinger
 from pegasos.solvers.dual import DualCoordinate
 from pegasos.solvers.interior import InteriorPoint
 from pegasos.solvers.newton import Newton
@@ -16,6 +17,7 @@ __all__ = [
     "SGDR",
     "SGDS",
     "Choice",
+    "CrammerSinger",
     "DualCoordinate",
     "InteriorPoint",
     "Newton",

@@ -10,9 +10,10 @@ with duals a of the first constraint and v = c - a of the second. A Newton step 
     (s I + X'DX) dw + X'D db = X'D h y + (X'(a y) - s w)       and its border for b
 
 so that each iteration needs one (d + 1) x (d + 1) Cholesky factor, and four to twelve passes over
-the rows. The number of iterations hardly depends on C. Start: w = 0, b = 0, a = c/2, r = xi = 1.
-The duals stay inside the box, so D is valid at every iteration. The squared hinge, sum c xi^2, has
-xi = a / 2c and no v.
+the rows. The number of iterations hardly depends on C. Start: w = 0, b = 0, a = c/2, r = xi = 1;
+where b is free and one class outweighs the other, its duals start lower, so that sum a y is nearer
+to 0, which halves the iterations of one class against nine. The duals stay inside the box, so D is
+valid at every iteration. The squared hinge, sum c xi^2, has xi = a / 2c and no v.
 
 An iteration is one epoch and one step. It is cut into phases (``interior_phases``), each of which
 visits the rows block by block, and can pause after any block.
@@ -27,6 +28,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pegasos import _core
 from pegasos.certificate import DualsOf, Floats, GiveUp, never
@@ -34,6 +36,8 @@ from pegasos.problem import Problem
 from pegasos.solvers import normal
 from pegasos.solvers.base import Solver, State
 from pegasos.solvers.interior_phases import DUAL, LOSS, POINT, STALLED, Iteration
+
+_LEAST_SHARE = 0.2  # of c/2, in the heavier class
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,12 +52,15 @@ class InteriorPoint(Solver):
     default_epochs: ClassVar[float | None] = None
 
     def start(self, problem: Problem, seed: int, duals: Floats | None = None) -> State:  # noqa: ARG002
-        """Start in the middle of the box."""
+        """Start in the middle of the box; with a free intercept, nearer to sum a y = 0."""
         d, n = problem.rows.d, problem.n
         normal.check_features("InteriorPoint", d)
         rows = np.zeros((_core.Interior.ARRAYS, n))
         costs = problem.costs()[:, 0]
-        rows[0], rows[1], rows[2], rows[3] = costs / 2, costs / 2, 1.0, 1.0
+        rows[0] = costs / 2
+        if problem.intercept == "free":
+            rows[0] *= _lightened(costs, problem.labels[:, 0])
+        rows[1], rows[2], rows[3] = costs - rows[0], 1.0, 1.0
         return State(
             {
                 "rows": rows,
@@ -116,3 +123,11 @@ class InteriorPoint(Solver):
     def stalled(self, problem: Problem, state: State) -> bool:  # noqa: ARG002
         """Whether the last digits are reached: iterating further gains nothing."""
         return bool(state["flags"][STALLED])
+
+
+def _lightened(costs: Floats, labels: NDArray[np.int8]) -> Floats:
+    """Factors of the heavier class that bring sum a y towards 0, but not far into a corner."""
+    up, down = float(costs[labels > 0].sum()), float(costs[labels < 0].sum())
+    share = min(up, down) / (max(up, down) or 1.0)
+    heavier = 1 if up > down else -1
+    return np.where(labels == heavier, max(share, _LEAST_SHARE), 1.0)

@@ -17,9 +17,8 @@ from pegasos.solvers.base import State
 
 _STEP_BACK = 0.995  # share of the way to the boundary
 # The centre aimed at is mu (mu after the affine step / mu)^ambition. Mehrotra's power is 3; with
-# correctors that restore centrality, aiming further saves iterations, unless steps are short.
-_AMBITION, _MODEST = 6, 3
-_SHORT_STEP = 0.7
+# correctors that restore centrality, aiming further saves iterations.
+_AMBITION = 6
 _LAST_DIGITS = 1e-13
 _ENLARGE = 0.5  # Gondzio: how much longer a step the corrector aims at
 _WORTH = 1.01  # how much longer the steps must get, one times the other
@@ -144,8 +143,7 @@ class Iteration:
         primal, dual, both, second = state["parts"].tolist()
         before = float(state["sums"][COMPLEMENTARITY])
         after = before + p * primal + q * dual + p * q * both
-        short = 0 < float(state["step"][0]) <= _SHORT_STEP
-        mu = before / self.products * (after / before) ** (_MODEST if short else _AMBITION)
+        mu = before / self.products * (after / before) ** _AMBITION
         state["mu"][0] = mu
         state["rhs"][:] += state["second"] + mu * state["vectors"][2]
         if self.free:
