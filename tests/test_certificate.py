@@ -291,7 +291,7 @@ def test_the_certificate_knows_class_weights():
         C=0.3, class_weight={-1: 0.5, 1: 2.0}, solver="dual", warm_start=True, random_state=0
     ).fit(data.X, y)
     again = pegasos.certify(
-        data.X, y, model.coef_[0], model.intercept_, model._duals, C=0.3,
+        data.X, y, model.coef_[0], model.intercept_, model._duals[0], C=0.3,
         intercept="free", positive=2.0, negative=0.5,
     )  # fmt: skip
     assert again.primal == pytest.approx(model.certificate_.primal, rel=1e-12)
