@@ -16,9 +16,9 @@ def load():
     return X, signs(classes == 6)
 
 
-def load_classes():
-    X = _read("fashion-mnist/train-images-idx3-ubyte.gz", header=16).reshape(-1, 784)
-    classes = _read("fashion-mnist/train-labels-idx1-ubyte.gz", header=8)
+def load_classes(part="train"):
+    X = _read(f"fashion-mnist/{part}-images-idx3-ubyte.gz", header=16).reshape(-1, 784)
+    classes = _read(f"fashion-mnist/{part}-labels-idx1-ubyte.gz", header=8)
     return X.astype(np.float32) / np.float32(255), classes
 
 

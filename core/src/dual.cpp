@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <vector>
@@ -77,6 +78,7 @@ class GroupRun {
   }
 
   void end_pass() {
+    bool balanced = true;  // no intercept is on its way
     for (int64_t k = group_.lanes.first; k < group_.lanes.last; ++k) {
       LanePass& pass = state_.passes[k];
       pass.last_gap = pass.gap;
@@ -84,6 +86,7 @@ class GroupRun {
       pass.last_down = pass.down > 0.0 ? kFarEnough * pass.down : kInfinity;
       if (state_.b != nullptr) {
         const double moved = state_.b[k] - state_.centre[k];
+        balanced = balanced && std::abs(moved) <= kLastDigits * (1.0 + std::abs(state_.b[k]));
         state_.centre[k] = state_.b[k];
         state_.b[k] += moved;
       }
@@ -94,7 +97,7 @@ class GroupRun {
       if (group_.leaving[place] == 0) group_.rows[kept++] = group_.rows[place];
       group_.leaving[place] = 0;
     }
-    if (quiet()) {  // with this list, that is: all rows are looked at again
+    if (balanced && quiet()) {  // with this list, that is: all rows are looked at again
       cursor_.recall = 1;
       if (cursor_.active == problem_.n()) ++cursor_.idle;
     } else {

@@ -1,7 +1,9 @@
-"""Many problems with rows of their own, side by side: the pairs of classes of one-vs-one.
+"""Many problems side by side: the lanes of one, or pairs of classes with rows of their own.
 
-Each is one lane, run by the driver on a thread of its own, so that threads share nothing but the
-limits, the interrupt and the callbacks. Results do not depend on the order in which they end.
+Each is run by the driver as one lane on a thread of its own, so that threads share nothing but the
+limits, the interrupt and the callbacks. Results do not depend on the order in which they end. For
+the exact solvers this is faster than lanes in the same passes: each has a list of rows, a stop and
+second-order steps of its own, and weights that stay in the cache.
 """
 
 from __future__ import annotations
@@ -11,22 +13,102 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import nullcontext
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from pegasos.certificate import Certificate, Floats
-from pegasos.driver import Callback, Outcome, StopReason, run
+from pegasos.driver import Callback, Monitor, Outcome, StopReason, run
 from pegasos.history import History, Record
 from pegasos.interrupt import Interruption
 from pegasos.limits import Limits
 from pegasos.problem import Problem
-from pegasos.solvers import Choice
+from pegasos.solvers import Choice, Solver
 
 _KEPT_RECORDS = 64  # of the history: each has an entry for every problem
 
+Plan = Callable[[Problem], tuple[Choice, float]]
+"""What is to solve a problem, and to what tol."""
+
 Member = Callable[[], tuple[Problem, Choice, float]]
-"""Makes a problem of one lane when its turn comes, what is to solve it, and its tol."""
+"""Makes a problem of one lane when its turn comes, with its plan."""
+
+
+def run_any(
+    problem: Problem,
+    plan: Plan,
+    solver: Solver | None,
+    *,
+    keep_duals: bool = True,
+    scalar: bool = False,
+    monitor: Monitor | None = None,
+    **options: Any,
+) -> Outcome:
+    """Train a problem of any number of lanes by ``solver`` (None: auto).
+
+    Lanes go together where they have to: for the stochastic solvers, whose steps they share, for
+    classes that are one problem, and where a ``monitor`` looks at all of them.
+    """
+    apart = solver is None or solver.exact
+    if problem.lanes > 1 and apart and monitor is None and not problem.joint:
+        return run_lanes(problem, plan, keep_duals=keep_duals, **options)
+    choice, tol = plan(problem)
+    return run(problem, choice, tol=tol, scalar=scalar, monitor=monitor, **options)
+
+
+def run_lanes(
+    problem: Problem,
+    plan: Plan,
+    *,
+    limits: Limits,
+    seed: int,
+    callbacks: Sequence[Callback] = (),
+    checkpoint_every: float | None = None,
+    start_duals: Floats | None = None,
+    look_first: bool = True,
+    keep_duals: bool = True,
+    began: float | None = None,
+    interruption: Interruption | None = None,
+) -> Outcome:
+    """Train the lanes of a problem, each by itself; as ``driver.run`` otherwise.
+
+    ``keep_duals=False`` leaves the duals out of the outcome.
+    """
+    K = problem.lanes
+    inner = max(1, problem.threads // K)
+
+    def member(k: int) -> Member:
+        def make() -> tuple[Problem, Choice, float]:
+            lane = problem.take(np.array([k]), inner)
+            return lane, *plan(lane)
+
+        return make
+
+    outcome = run_fleet(
+        [member(k) for k in range(K)],
+        features=problem.rows.d,
+        rows=problem.n,
+        untrained=problem.cost / problem.total_weight,
+        threads=problem.threads,
+        limits=limits,
+        seed=seed,
+        callbacks=callbacks,
+        checkpoint_every=checkpoint_every,
+        start_duals=None if start_duals is None else [start_duals[:, [k]] for k in range(K)],
+        look_first=look_first,
+        keep_duals=keep_duals,
+        began=began,
+        interruption=interruption,
+    )
+    if not keep_duals:
+        return outcome
+    duals = np.zeros((problem.n, K))
+    for k, column in enumerate(outcome.duals):
+        if column.size:
+            duals[:, k] = column[:, 0]
+    return replace(outcome, duals=duals)
 
 
 def run_fleet(
@@ -39,21 +121,28 @@ def run_fleet(
     limits: Limits,
     seed: int,
     callbacks: Sequence[Callback] = (),
+    checkpoint_every: float | None = None,
     start_duals: Sequence[Floats] | None = None,
+    look_first: bool = True,
+    keep_duals: bool = True,
     began: float | None = None,
+    interruption: Interruption | None = None,
 ) -> Outcome:
     """Train every member until it is certified, as ``driver.run`` does.
 
-    The outcome has a lane for each; its ``duals`` are a list with those of each, and an epoch is
-    ``rows`` visits. ``untrained`` is the objective of each at w = 0, which is what is known of
+    The outcome has a lane for each; its ``duals`` are a list with those of each. In its records an
+    epoch is ``rows`` visits; its ``epochs`` are those of the member that took the most.
+    ``untrained`` is the objective of each at w = 0, which is what is known of
     those that a limit leaves out.
     """
     began = time.perf_counter() if began is None else began
-    with Interruption() as interruption:
-        fleet = _Fleet(members, features, rows, limits, seed, callbacks, interruption, began)
-        fleet.start_duals = start_duals
-        fleet.proof = Certificate(untrained, np.zeros(len(members)), 1e-15 * untrained)
-        side_by_side(len(members), fleet.train, threads, interruption)
+    options = {"limits": limits, "checkpoint_every": checkpoint_every, "look_first": look_first}
+    fleet = _Fleet(members, features, rows, seed, callbacks, options, began)
+    fleet.start_duals, fleet.keep_duals = start_duals, keep_duals
+    fleet.proof = Certificate(untrained, np.zeros(len(members)), 1e-15 * untrained)
+    with Interruption() if interruption is None else nullcontext(interruption) as one:
+        fleet.interruption = one
+        side_by_side(len(members), fleet.train, threads, one)
     return fleet.outcome()
 
 
@@ -85,30 +174,30 @@ class _Fleet:
         members: Sequence[Member],
         features: int,
         rows: int,
-        limits: Limits,
         seed: int,
         callbacks: Sequence[Callback],
-        interruption: Interruption,
+        options: dict[str, Any],
         began: float,
     ) -> None:
         self.members, self.size, self.rows = members, len(members), rows
-        self.limits, self.seed, self.callbacks = limits, seed, callbacks
-        self.interruption, self.began = interruption, began
+        self.seed, self.callbacks, self.options, self.began = seed, callbacks, options, began
+        self.max_time = options["limits"].max_time
+        self.interruption = Interruption()
         self.start_duals: Sequence[Floats] | None = None
+        self.keep_duals = True
         self.lock = threading.Lock()
-        self.W = np.zeros((features + 1, self.size))
+        self.W = np.zeros((self.size, features + 1)).T  # the weights of a member lie together
         self.b = np.zeros(self.size)
         self.duals: list[Floats] = [np.zeros((0, 1))] * self.size
         self.ends: list[Outcome | None] = [None] * self.size
         self.proof = Certificate(*np.zeros((3, self.size)))
         self.seen = np.zeros(self.size, dtype=np.int64)
         self.records: list[Record] = []
-        self.visits = 0.0
         self.asked = False
 
     def train(self, k: int) -> None:
         """Train member ``k`` and keep its model."""
-        late = self.limits.max_time is not None and self.seconds() >= self.limits.max_time
+        late = self.max_time is not None and self.seconds() >= self.max_time
         if k > 0 and (late or self.interruption.requested):
             return
         problem, choice, tol = self.members[k]()
@@ -116,18 +205,19 @@ class _Fleet:
             problem,
             choice,
             tol=tol,
-            limits=self.limits,
-            seed=(self.seed + k * 0x9E3779B97F4A7C15) % 2**64,
+            seed=self.seed,
             callbacks=[lambda record: self.tell(k, record)] if self.callbacks else (),
             scalar=True,
             start_duals=None if self.start_duals is None else self.start_duals[k],
             began=self.began,
             interruption=self.interruption,
+            **self.options,
         )
+        self.W[:, k], self.b[k] = end.W[:, 0], end.b[0]
+        if self.keep_duals:
+            self.duals[k] = end.duals
         with self.lock:
-            self.W[:, k], self.b[k], self.duals[k] = end.W[:, 0], end.b[0], end.duals
             self.ends[k] = replace(end, W=end.W[:0], duals=end.duals[:0])
-            self.visits += end.epochs * problem.n
             if not self.callbacks:
                 for record in end.history.records[-1:]:
                     self.note(k, record)
@@ -168,7 +258,7 @@ class _Fleet:
         used = ", ".join(f"{name} for {count}" for name, count in names.most_common())
         return Outcome(
             self.W, self.b, self.duals, self.proof, History(self.records), reason, self.seconds(),
-            self.visits / self.rows, first.solver,
+            max(end.epochs for end in ends), first.solver,
             f"{used} of {self.size} problems; the first: {first.reason}",
         )  # fmt: skip
 

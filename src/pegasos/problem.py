@@ -78,7 +78,7 @@ class Problem:
         costs = np.where(labels > 0, self.positive, self.negative) * np.abs(labels)
         return costs if self.weight is None else costs * self.weight[lo:hi]
 
-    def take(self, lanes: NDArray[np.intp]) -> Problem:
+    def take(self, lanes: NDArray[np.intp], threads: int | None = None) -> Problem:
         """The problem of some of the lanes."""
         return _problem(
             self.rows,
@@ -90,7 +90,7 @@ class Problem:
             self.total_weight[lanes],
             self.intercept,
             self.loss,
-            self.threads,
+            self.threads if threads is None else threads,
         )
 
     def at(self, C: float) -> Problem:

@@ -14,7 +14,8 @@ from scipy import sparse
 from pegasos.arguments import floats, functions, number
 from pegasos.certificate import Certificate
 from pegasos.certificate import certify as certify_problem
-from pegasos.driver import Callback, StopReason, run
+from pegasos.driver import Callback, StopReason
+from pegasos.fleet import run_any
 from pegasos.history import History
 from pegasos.limits import Limits
 from pegasos.problem import Intercept, Loss, Problem, make_problem
@@ -122,10 +123,10 @@ def solve(
         loss=loss,
         n_jobs=n_jobs,
     )
-    outcome = run(
+    outcome = run_any(
         problem,
-        choice_of(config, problem, tol),
-        tol=tol,
+        lambda part: (choice_of(config, part, tol), tol),
+        config,
         limits=limits,
         seed=_seed(seed),
         callbacks=functions("callbacks", callbacks),

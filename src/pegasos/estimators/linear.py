@@ -168,7 +168,10 @@ class LinearSVC(LinearClassifier):
             task = self._task(X, y, weight)
             self.classes_, self._labels = task.classes, None
             if eval_set is None:
-                outcome, validation = train(training, task, self._previous_duals(task)), None
+                validation = None
+                outcome = train(
+                    training, task, self._previous_duals(task), keep_duals=self.warm_start
+                )
             else:
                 outcome, validation = self._validated(training, task, eval_set)
         if self.warm_start:
@@ -206,6 +209,7 @@ class LinearSVC(LinearClassifier):
             replace(training, callbacks=(validation.stop, *training.callbacks)),
             task,
             self._previous_duals(task),
+            keep_duals=self.warm_start,
             monitor=validation.watch,
             checkpoint_every=1.0,
         )

@@ -74,7 +74,9 @@ def train_labels(
                 problem = base
             else:
                 problem = base.with_labels(chosen, *sides, base.threads)
-            outcome = training.run(problem, callbacks=training.callbacks)
+            outcome = training.run(
+                problem, callbacks=training.callbacks, keep_duals=prune is not None
+            )
             walk.add(kept, outcome)
             W = walk.pruned(kept, problem, outcome, prune)
             weights[trained] = W[:-1].T

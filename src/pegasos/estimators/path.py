@@ -256,6 +256,7 @@ class _Walk:
             start = np.where(at_bound, before, before * (self.Cs[c - 1] / self.Cs[c]))
         outcome = self.training.run(
             problem,
+            keep_duals=True,
             start_duals=start,
             look_first=settled,
             interruption=self.interruption,

@@ -14,9 +14,9 @@ from scipy import sparse
 
 from pegasos import threads
 from pegasos.certificate import Floats
-from pegasos.driver import Callback, Outcome, run
+from pegasos.driver import Callback, Outcome
 from pegasos.estimators.labels import class_weights, one_vs_rest
-from pegasos.fleet import Member, run_fleet
+from pegasos.fleet import Member, run_any, run_fleet
 from pegasos.joint import as_joint
 from pegasos.limits import Limits
 from pegasos.problem import Intercept, Loss, Problem, make_problem
@@ -78,13 +78,13 @@ class Training:
         tiny = values <= TINY_VALUES and isinstance(choice.solver, InteriorPoint)
         return choice, min(self.tol, _TINY_TOL) if tiny else self.tol
 
-    def run(self, problem: Problem, **options: Any) -> Outcome:
-        """Train the lanes together; ``options`` are those of ``driver.run``."""
-        choice, tol = self.plan(problem)
-        return run(
+    def run(self, problem: Problem, *, keep_duals: bool = False, **options: Any) -> Outcome:
+        """Train the lanes; ``options`` are those of ``driver.run``."""
+        return run_any(
             problem,
-            choice,
-            tol=tol,
+            self.plan,
+            self.solver,
+            keep_duals=keep_duals,
             limits=self.limits,
             seed=self.seed,
             began=self.began,
@@ -170,6 +170,8 @@ def train(
     training: Training,
     task: Task,
     start_duals: Sequence[Floats] | None = None,
+    *,
+    keep_duals: bool = False,
     **options: Any,
 ) -> Outcome:
     """Train all lanes of a task; ``start_duals`` has an entry for each pair, or one for all.
@@ -177,7 +179,7 @@ def train(
     ``options`` of ``driver.run`` are for lanes that are trained together.
     """
     if task.pairs:
-        return _train_pairs(training, task, start_duals)
+        return _train_pairs(training, task, start_duals, keep_duals)
     if training.lam is not None:
         training = replace(training, lam=training.lam / task.strength)
     elif training.C is not None:
@@ -191,11 +193,14 @@ def train(
         callbacks=training.callbacks,
         scalar=task.binary or task.joint,
         start_duals=None if start_duals is None else start_duals[0],
+        keep_duals=keep_duals,
         **options,
     )
 
 
-def _train_pairs(training: Training, task: Task, start_duals: Sequence[Floats] | None) -> Outcome:
+def _train_pairs(
+    training: Training, task: Task, start_duals: Sequence[Floats] | None, keep_duals: bool
+) -> Outcome:
     """One-vs-one: a lane for each pair of classes i < j, j positive, over the rows of the two.
 
     The rows of a pair are copied while it is trained: 2 of ``classes`` parts of X, if classes are
@@ -229,6 +234,7 @@ def _train_pairs(training: Training, task: Task, start_duals: Sequence[Floats] |
         seed=training.seed,
         callbacks=training.callbacks,
         start_duals=start_duals,
+        keep_duals=keep_duals,
         began=training.began,
     )
 

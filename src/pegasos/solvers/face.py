@@ -29,7 +29,8 @@ from pegasos.certificate import Floats
 from pegasos.problem import Problem
 from pegasos.solvers.base import State
 
-DUE, INTERVAL, DONE = range(3)  # of the plan; DONE counts iterations in a burst, -1: none
+# Of the plan; DONE counts iterations in a burst, -1: none. FLOOR is for free intercepts.
+DUE, INTERVAL, DONE, FLOOR = range(4)
 _FIRST_DUE, _LONGEST_INTERVAL = 32, 64
 _MOST_ITERATIONS, _LOOK_EVERY = 64, 4
 _MOST_OF_ALL = 1 / 8  # visits so far
@@ -41,7 +42,7 @@ _TRIALS = 6  # steps of 1, 1/2, 1/4, ...
 
 def fresh_plan() -> NDArray[np.int64]:
     """Nothing done yet."""
-    return np.array([_FIRST_DUE, _FIRST_DUE, -1], dtype=np.int64)
+    return np.array([_FIRST_DUE, _FIRST_DUE, -1, 0], dtype=np.int64)
 
 
 def running(state: State) -> bool:
@@ -136,6 +137,11 @@ class Face:
         plan = self.state["plan"]
         wanted = plan[INTERVAL] // 2 if better else 2 * plan[INTERVAL]
         plan[INTERVAL] = min(_LONGEST_INTERVAL, max(2, wanted))
+        if self.pull:
+            # Each moves to the best face for the b of the moment, and could go round in circles
+            # with it: so they become rare.
+            plan[FLOOR] += 1 + plan[FLOOR] // 16
+            plan[INTERVAL] = max(plan[INTERVAL], plan[FLOOR])
         passes = int(self.state["cursor"][0, _core.GROUP_CURSOR.index("passes")])
         plan[DUE], plan[DONE] = passes + max(least, int(plan[INTERVAL])), -1
 
