@@ -24,8 +24,9 @@ bool dual_advance(const PyProblem& problem, std::uint64_t seed, int chunk_bits, 
                   const Vector<std::int64_t>& bounds, const Matrix<std::int64_t>& cursor_array,
                   const Matrix<std::int64_t>& orders, const Matrix<std::uint32_t>& rows,
                   const Matrix<std::uint32_t>& chunks, const Matrix<std::uint8_t>& leaving,
-                  std::int64_t work, std::int64_t stop_seen, std::int64_t stop_steps,
-                  std::int64_t stop_passes) {
+                  const std::optional<Vector<std::uint8_t>>& resting,
+                  const std::optional<Vector<float>>& gaps, std::int64_t work,
+                  std::int64_t stop_seen, std::int64_t stop_steps, std::int64_t stop_passes) {
   const ProblemView& view = problem.view;
   const std::int64_t n = view.n();
   const std::int64_t K = view.lanes;
@@ -63,7 +64,12 @@ bool dual_advance(const PyProblem& problem, std::uint64_t seed, int chunk_bits, 
                       .orders = order + g * view.threads,
                       .rows = checked("rows", rows, {count, n}) + g * n,
                       .chunks = checked("chunks", chunks, {count, n}) + g * n,
-                      .leaving = checked("leaving", leaving, {count, n}) + g * n});
+                      .leaving = checked("leaving", leaving, {count, n}) + g * n,
+                      .resting = K == 1 ? checked_or_null("resting", resting, {n}) : nullptr,
+                      .gaps = K == 1 ? checked_or_null("gaps", gaps, {n}) : nullptr});
+    if ((groups.back().resting == nullptr) != (groups.back().gaps == nullptr)) {
+      throw std::invalid_argument("resting and gaps belong together");
+    }
   }
   const DualOptions options{seed,         chunk_bits, row_size,   in_cache,
                             view.threads, shrink,     stop_passes};
@@ -109,8 +115,8 @@ void bind_dual(nb::module_& m) {
   m.def("add_rows", &add, nb::arg("problem"), nb::arg("rows").noconvert(),
         nb::arg("factors").noconvert(), nb::arg("out").noconvert(),
         "Add the sum of factor x over some rows.");
-  m.attr("LANE_PASS") =
-      nb::make_tuple("gap", "up", "down", "rise", "lost", "last_gap", "last_up", "last_down");
+  m.attr("LANE_PASS") = nb::make_tuple("gap", "up", "down", "rise", "lost", "last_gap", "last_up",
+                                       "last_down", "moved", "moves", "last_mean");
   m.attr("GROUP_CURSOR") = nb::make_tuple("seen", "steps", "recall", "recalled", "idle", "active",
                                           "place", "passes", "parts", "rounds");
   m.attr("THREAD_ORDER_SIZE") = words<ThreadOrder>();
@@ -120,7 +126,8 @@ void bind_dual(nb::module_& m) {
         nb::arg("centre").noconvert().none(), nb::arg("pull").noconvert().none(),
         nb::arg("passes").noconvert(), nb::arg("bounds").noconvert(), nb::arg("cursor").noconvert(),
         nb::arg("orders").noconvert(), nb::arg("rows").noconvert(), nb::arg("chunks").noconvert(),
-        nb::arg("leaving").noconvert(), nb::arg("work"), nb::arg("stop_seen"),
+        nb::arg("leaving").noconvert(), nb::arg("resting").noconvert().none(),
+        nb::arg("gaps").noconvert().none(), nb::arg("work"), nb::arg("stop_seen"),
         nb::arg("stop_steps"), nb::arg("stop_passes"),
         "Run dual coordinate ascent until a stop (True) or out of work (False).");
 }

@@ -27,6 +27,7 @@ constexpr double kWorthMerging = 1.5;      // stored values visited for every we
 constexpr double kWorthMeeting = 1 << 14;  // stored values that a thread visits in a round
 // Rounds of a pass: more if the threads undo each other's gains, fewer if they hardly meet.
 constexpr int64_t kFewestRounds = 8;
+constexpr int64_t kRestlessPasses = 24;  // before any row rests
 constexpr int64_t kSmallestRound = 32;  // visits of a thread
 constexpr double kMuchLost = 0.25;
 constexpr double kLittleLost = 0.06;
@@ -68,6 +69,7 @@ class GroupRun {
     for (int64_t k = group_.lanes.first; k < group_.lanes.last; ++k) {
       LanePass& pass = state_.passes[k];
       pass.gap = pass.up = pass.down = pass.rise = pass.lost = 0.0;
+      pass.moved = pass.moves = 0.0;
     }
     for (int64_t p = 0; p < cursor_.parts; ++p) {
       group_.orders[p].cursor.seen = 0;
@@ -82,6 +84,8 @@ class GroupRun {
     for (int64_t k = group_.lanes.first; k < group_.lanes.last; ++k) {
       LanePass& pass = state_.passes[k];
       pass.last_gap = pass.gap;
+      const double mean = pass.moves > 0.0 ? pass.moved / pass.moves : 0.0;
+      pass.last_mean = pass.last_mean > 0.0 ? (pass.last_mean + mean) / 2.0 : mean;
       pass.last_up = pass.up > 0.0 ? kFarEnough * pass.up : kInfinity;
       pass.last_down = pass.down > 0.0 ? kFarEnough * pass.down : kInfinity;
       if (state_.b != nullptr) {
@@ -135,6 +139,7 @@ class GroupRun {
     cursor_.recalled = cursor_.seen;
     cursor_.active = problem_.n();
     std::iota(group_.rows, group_.rows + cursor_.active, 0U);
+    if (group_.resting != nullptr) std::fill_n(group_.resting, cursor_.active, std::uint8_t{0});
   }
 
   int64_t begin_of(int64_t part) const { return share_begin(cursor_.active, cursor_.parts, part); }
@@ -166,7 +171,7 @@ class GroupRun {
     const int64_t count = std::min(room, cursor_.active - cursor_.place);
     visit(part, count);
     cursor_.place += count;
-    cursor_.steps = cursor_.seen += count;
+    cursor_.steps = cursor_.seen += count - part.rested;
   }
 
   // The next `count` visits of the part's order, a batch at a time.
@@ -184,8 +189,9 @@ class GroupRun {
         places[i] = part.rows == nullptr ? visit : next;
         rows[i] = part.rows == nullptr ? static_cast<std::uint32_t>(next) : part.rows[next];
       }
-      const DualRows visits = visits_of(part, rows, batch, settled);
+      DualRows visits = visits_of(part, rows, batch, settled);
       problem_.lanes == 1 ? problem_.rows.dual_rows(visits) : lanes.visit(part, visits);
+      part.rested += visits.rested;
       if (!options_.shrink) continue;
       for (int64_t i = 0; i < batch; ++i) {
         if (settled[i]) part.leaving[places[i]] = 1;
@@ -212,8 +218,14 @@ class GroupRun {
             .pass = part.passes,
             .squared = p.loss == Loss::squared_hinge,
             .prefetch = !options_.in_cache,
-            .settled = settled};
+            .settled = settled,
+            .resting = group_.resting,
+            .gaps = group_.gaps,
+            .rest_below = rests() ? part.passes->last_mean : 0.0,
+            .rested = 0};
   }
+
+  bool rests() const { return group_.resting != nullptr && cursor_.passes >= kRestlessPasses; }
 
   // Rounds of several threads. Each starts from the same w; what they change is added up.
   void together(int64_t room) {
@@ -241,6 +253,7 @@ class GroupRun {
       for (int64_t k = 0; k < lanes; ++k) {
         all[p].passes[k] = state_.passes[k];
         all[p].passes[k].gap = all[p].passes[k].rise = 0.0;
+        all[p].passes[k].moved = all[p].passes[k].moves = 0.0;
       }
     }
     constexpr int64_t kApart = 16;  // no two threads write to one cache line
@@ -252,7 +265,10 @@ class GroupRun {
       if (state_.b != nullptr) merge_intercepts(all, intercepts.data());
       collect(all, losses);
       int64_t round = 0;
-      for (int64_t p = 0; p < parts; ++p) round += round_size(p);
+      for (int64_t p = 0; p < parts; ++p) {
+        round += round_size(p) - all[p].rested;
+        all[p].rested = 0;
+      }
       visited += round;
       cursor_.steps = cursor_.seen += round;
     }
@@ -271,9 +287,11 @@ class GroupRun {
         LanePass& met = all[p].passes[k];
         pass.gap += met.gap;
         pass.rise += met.rise;
+        pass.moved += met.moved;
+        pass.moves += met.moves;
         pass.up = std::max(pass.up, met.up);
         pass.down = std::max(pass.down, met.down);
-        met.gap = met.rise = 0.0;
+        met.gap = met.rise = met.moved = met.moves = 0.0;
       }
     }
   }

@@ -35,6 +35,11 @@ struct DualRun {
     pull.assign(stride, 0.05);
   }
 
+  void set_resting() {
+    resting.assign(static_cast<std::size_t>(problem->view.n()), 0);
+    gaps.assign(resting.size(), 0.0F);
+  }
+
   bool advance(const Budget& budget) {
     DualState state{duals.data(), nullptr, nullptr, nullptr, passes.data()};
     if (!b.empty()) {
@@ -54,7 +59,9 @@ struct DualRun {
                      .orders = orders.data() + g * view.threads,
                      .rows = rows.data() + g * view.n(),
                      .chunks = chunks.data() + g * view.n(),
-                     .leaving = leaving.data() + g * view.n()});
+                     .leaving = leaving.data() + g * view.n(),
+                     .resting = resting.empty() ? nullptr : resting.data(),
+                     .gaps = gaps.empty() ? nullptr : gaps.data()});
     }
     const DualOptions options{23, 2, 1e9, false, view.threads, shrink, kNever};
     return pegasos::advance(view, options, state, all.data(), groups, budget);
@@ -63,7 +70,8 @@ struct DualRun {
     advance({kNever, cursors[0].seen + count * problem->view.n(), kNever});
   }
   std::string bytes() const {
-    return bytes_of(W, duals, b, centre, passes, cursors, orders, rows, chunks, leaving);
+    return bytes_of(W, duals, b, centre, passes, cursors, orders, rows, chunks, leaving, resting,
+                    gaps);
   }
 
   static constexpr int64_t kRounds = 3;
@@ -75,7 +83,8 @@ struct DualRun {
   std::vector<GroupCursor> cursors;
   std::vector<ThreadOrder> orders;
   std::vector<std::uint32_t> rows, chunks;
-  std::vector<std::uint8_t> leaving;
+  std::vector<std::uint8_t> leaving, resting;
+  std::vector<float> gaps;
 };
 
 // s/2 |w|^2 + sum c max(0, 1 - y w.x) and sum a - s/2 |w|^2
@@ -188,6 +197,26 @@ TEST(shrinking_leaves_rows_out_and_keeps_the_optimum) {
   }
 }
 
+TEST(rows_that_rest_are_visited_again_and_the_optimum_is_kept) {
+  for (bool shrink : {false, true}) {
+    const ToyProblem problem({.n = 200, .weighted = true, .absent = true});
+    DualRun plain(problem, shrink);
+    DualRun rests(problem, shrink);
+    rests.set_resting();
+    plain.epochs(2000);
+    bool any = false;
+    for (int epoch = 0; epoch < 2000; ++epoch) {
+      rests.epochs(1);
+      if (epoch % 100 == 99) rests.cursors[0].recall = 1;
+      for (std::uint8_t left : rests.resting) any = any || left > 0;
+    }
+    CHECK(any);
+    const auto [primal, dual] = primal_and_dual(problem, rests, 0);
+    CHECK_CLOSE(dual, primal_and_dual(problem, plain, 0).second, 1e-9);
+    CHECK_CLOSE(primal, dual, 1e-6);
+  }
+}
+
 TEST(a_free_intercept_balances_the_duals) {
   const ToyProblem problem({.lanes = 3, .bias = 0.0, .weighted = true, .absent = true});
   DualRun run(problem, true);
@@ -274,6 +303,10 @@ TEST(pausing_dual_ascent_changes_no_bit) {
       DualRun free(problem, shrink);
       free.set_free();
       check_pausing(free, 130);
+      if (lanes > 1) continue;
+      free.set_resting();
+      free.epochs(24);
+      check_pausing(free, free.cursors[0].seen + 200);
     }
   }
 }

@@ -49,6 +49,8 @@ struct DualGroup {
   std::uint32_t* rows;    // n: those in the list, in storage order until shuffled
   std::uint32_t* chunks;  // n: the order's own
   std::uint8_t* leaving;  // n, by place in the list
+  std::uint8_t* resting;  // n, by row: visits to leave out; null with several lanes
+  float* gaps;            // n: what resting rows added to the gap
 };
 
 struct DualState {
