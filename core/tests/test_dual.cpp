@@ -306,7 +306,8 @@ TEST(pausing_dual_ascent_changes_no_bit) {
       if (lanes > 1) continue;
       free.set_resting();
       free.epochs(24);
-      check_pausing(free, free.cursors[0].seen + 200);
+      const int64_t begun = free.cursors[0].seen;
+      check_pausing(free, begun + 200, begun);
     }
   }
 }
