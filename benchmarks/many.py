@@ -1,6 +1,6 @@
 """Many models in one fit: cross-validation, several classes, pairs of classes, many labels.
 
-    PEGASOS_DATA=folder python -m benchmarks.many [cv | newsgroups | fashion | labels ...]
+    PEGASOS_DATA=folder python -m benchmarks.many [cv | newsgroups | fashion | probability | labels ...]
 
 Each against scikit-learn on the same two cores, in turn; medians of --rounds. Ours stops by its own
 certificate of 1e-3, whose cost is included. Writes results/many.json and results/many.md.
@@ -14,7 +14,10 @@ from statistics import median
 
 import numpy as np
 from scipy import sparse
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_svmlight_file
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import brier_score_loss
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.multiclass import OneVsOneClassifier
 from sklearn.svm import LinearSVC as Peer
@@ -100,9 +103,9 @@ def cross_validation(rounds):
         "## Cross-validation: 10 values of C (0.001 to 10) x 5 folds, RCV1 subset, no intercept\n",
         f"LinearSVCCV {mine:.2f} s, GridSearchCV(LinearSVC(tol=0.01), n_jobs=2) {other:.2f} s: "
         f"**{other / mine:.1f} x**. C {model.C_:.3g} against {search.best_params_['C']:.3g}"
-        f" ({'the same up to one standard error' if tie else 'not the same'}). Largest gap of a "
-        f"fold {model.path_.certificate.relative_gap.max():.1e}; largest primal over scikit-learn's "
-        f"{1 + worst:.5f}.\n",
+        f" ({'the same up to one standard error' if tie else 'not the same'}). Largest gap of "
+        f"a fold {model.path_.certificate.relative_gap.max():.1e}; largest primal over "
+        f"scikit-learn's {1 + worst:.5f}.\n",
     ]
 
 
@@ -181,6 +184,34 @@ def one_vs_one(rounds):
     ]
 
 
+def probabilities(rounds):
+    """Brier scores on a9a.t."""
+    X, y = datasets.module("a9a").load()
+    test, truth = load_svmlight_file(str(real_file("a9a.t")), n_features=X.shape[1])
+    lines = ["## Probabilities: a9a, C = 1; Brier score of a9a.t, the smaller the better\n"]
+    for loss in ("hinge", "squared_hinge"):
+        plain = Peer(loss=loss, random_state=0)
+        models = {
+            "LinearSVC(probability=True)": pegasos.LinearSVC(
+                loss=loss, probability=True, n_jobs=CORES, random_state=0
+            ),
+            'probability="sigmoid"': pegasos.LinearSVC(
+                loss=loss, probability="sigmoid", n_jobs=CORES, random_state=0
+            ),
+            "CalibratedClassifierCV(LinearSVC())": CalibratedClassifierCV(
+                pegasos.LinearSVC(loss=loss, random_state=0)
+            ),
+            "CalibratedClassifierCV(scikit-learn's LinearSVC())": CalibratedClassifierCV(plain),
+        }
+        found = []
+        for name, model in models.items():
+            seconds = median(timed(lambda model=model: model.fit(X, y))[0] for _ in range(rounds))
+            score = brier_score_loss(truth, model.predict_proba(test)[:, 1])
+            found.append(f"{name} {score:.5f} in {seconds:.2g} s")
+        lines.append(f"- {loss}: {'; '.join(found)}.")
+    return [*lines, ""]
+
+
 def many_labels(rounds):  # noqa: ARG001 - one is enough
     """1,000 labels of generated rows."""
     X, Y = _labelled(20_000, 50_000, 1_000)
@@ -218,6 +249,7 @@ TASKS = {
     "cv": cross_validation,
     "newsgroups": one_vs_rest,
     "fashion": one_vs_one,
+    "probability": probabilities,
     "labels": many_labels,
 }
 
