@@ -1,6 +1,6 @@
 """Many models in one fit: cross-validation, several classes, pairs of classes, many labels.
 
-    PEGASOS_DATA=folder python -m benchmarks.many [cv | newsgroups | fashion | probability | labels ...]
+    PEGASOS_DATA=folder python -m benchmarks.many [cv newsgroups fashion probability labels]
 
 Each against scikit-learn on the same two cores, in turn; medians of --rounds. Ours stops by its own
 certificate of 1e-3, whose cost is included. Writes results/many.json and results/many.md.

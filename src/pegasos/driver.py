@@ -189,10 +189,14 @@ class _Run:
 
     def loop(self) -> StopReason | None:
         """Run until the lanes are done or a limit is reached; None: another solver takes over."""
-        if self.warm and not self.record(None):
-            return "interrupted"
-        if self.live.size == 0:
-            return self.ended_well()
+        if self.warm:
+            if not self.record(None):
+                return "interrupted"
+            asked = self.asked_to_stop()
+            if self.live.size == 0:
+                return self.ended_well()
+            if asked:
+                return "callback"
         stop_seen = _NEVER
         if self.limits.max_epochs is not None:
             rows = round(self.limits.max_epochs * self.whole.n) - self.spent

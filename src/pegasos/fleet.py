@@ -218,6 +218,7 @@ class _Fleet:
             self.duals[k] = end.duals
         with self.lock:
             self.ends[k] = replace(end, W=end.W[:0], duals=end.duals[:0])
+            self.prove(k, end.certificate)
             if not self.callbacks:
                 for record in end.history.records[-1:]:
                     self.note(k, record)
@@ -225,25 +226,27 @@ class _Fleet:
     def tell(self, k: int, record: Record) -> bool:
         """Call the callbacks, one at a time, with the state of all members."""
         with self.lock:
+            self.note(k, record)
             if self.asked:
                 return True
-            self.note(k, record)
             answers = [callback(self.records[-1]) for callback in self.callbacks]
             if any(isinstance(answer, bool | np.bool_) and bool(answer) for answer in answers):
                 self.asked = self.interruption.requested = True
             return self.asked
 
-    def note(self, k: int, record: Record) -> None:
-        proof = record.certificate
+    def prove(self, k: int, proof: Certificate) -> None:
         columns = [c.copy() for c in (self.proof.primal, self.proof.dual, self.proof.rounding)]
         for column, value in zip(columns, (proof.primal, proof.dual, proof.rounding), strict=True):
             column[k] = value
         self.proof = Certificate(*columns)
+
+    def note(self, k: int, record: Record) -> None:
+        self.prove(k, record.certificate)
         self.seen[k] = record.examples
         seen = int(self.seen.sum())
         self.records.append(Record(seen / self.rows, record.seconds, seen, self.proof))
         if len(self.records) > 2 * _KEPT_RECORDS:
-            self.records = self.records[1::2]
+            self.records = self.records[::2]  # the newest stays
 
     def outcome(self) -> Outcome:
         ends = [end for end in self.ends if end is not None]

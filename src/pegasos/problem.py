@@ -236,7 +236,8 @@ def _problem(
     lane_rows = np.count_nonzero(labels, axis=0).astype(np.int64)
     cost = positive * _sum(labels > 0, weight) + negative * _sum(labels < 0, weight)
     core = _core.Problem(
-        rows.core, labels, weight, positive, negative, s, s / lane_rows, rows.squared_norms, loss,
+        rows.core, labels, weight, positive, negative, s, s / np.maximum(lane_rows, 1),
+        rows.squared_norms, loss,
         threads,
     )  # fmt: skip
     return Problem(

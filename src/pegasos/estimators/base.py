@@ -43,6 +43,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     """Options and predictions of ``LinearSVC`` and ``LinearSVCCV``."""
 
     _labels: Literal["dense", "sparse"] | None = None  # y was an indicator matrix
+    _pairs: bool = False  # pairs of classes were trained, and vote
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """w.x + b: (n,) for two classes, positive for the second; (n, classes) for more.
@@ -51,7 +52,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self, "coef_")
         X = validate_data(self, X, accept_sparse="csr", dtype=READ_TYPES, reset=False)
-        if self._votes():
+        if self._pairs:
             return votes(X, self.coef_, self.intercept_, len(self.classes_))
         scores = products(X, self.coef_, self.intercept_)
         return scores.ravel() if len(self.classes_) == 2 and scores.shape[1] == 1 else scores
@@ -78,7 +79,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self, "calibrators_")
         X = validate_data(self, X, accept_sparse="csr", dtype=READ_TYPES, reset=False)
-        count, pairs = len(self.classes_), self._votes()
+        count, pairs = len(self.classes_), self._pairs
         out = np.empty((X.shape[0], count))
         for lo, hi in row_blocks(X.shape[0], count**2 if pairs else count):
             scores = products(X[lo:hi], self.coef_, self.intercept_)
@@ -131,9 +132,6 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
                 "y holds one class; a classifier needs examples of at least two classes"
             )
         return Task(X, classes, codes, weight, self.class_weight, self.multi_class)
-
-    def _votes(self) -> bool:
-        return self._labels is None and self.multi_class == "ovo" and len(self.classes_) > 2
 
     def _training(self, stack: ExitStack, began: float, C: Any, lam: Any) -> Training:
         """The options, checked."""
@@ -201,12 +199,18 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
                 "'none'"
             )
 
+    def _forget(self, *names: str) -> None:
+        """Drop attributes of an earlier fit."""
+        for name in names:
+            if name in vars(self):
+                delattr(self, name)
+
     def _store_calibrators(self, calibrators: list[Calibrator] | None) -> None:
         """Keep them; without any, forget those of an earlier fit."""
         if calibrators is not None:
             self.calibrators_ = calibrators
-        elif hasattr(self, "calibrators_"):
-            del self.calibrators_
+        else:
+            self._forget("calibrators_")
 
     def _store(
         self,

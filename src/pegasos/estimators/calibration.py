@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,11 +24,18 @@ def calibrate(
 ) -> list[Calibrator] | None:
     """A calibrator per lane, from models of folds at C; None if that was stopped."""
     folds = stratified(task.codes) if folds is None else folds
-    path = cross_validate(training, task, np.array([C]), folds, lambda *_: 0.0, keep_models=True)
+    path = cross_validate(
+        replace(training, callbacks=()),
+        task,
+        np.array([C]),
+        folds,
+        lambda *_: 0.0,
+        keep_models=True,
+    )
     if np.isnan(path.scores).any():
         warnings.warn(
-            "The fit stopped before the models of all folds were trained: there are no "
-            "probabilities, and predict_proba raises. Raise max_time.",
+            "The fit was stopped (Ctrl-C or max_time) before the models of all folds were trained: "
+            "there are no probabilities, and predict_proba raises.",
             ConvergenceWarning,
             stacklevel=4,
         )

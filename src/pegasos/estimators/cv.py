@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import time
 import warnings
 from contextlib import ExitStack
@@ -44,6 +45,7 @@ class LinearSVCCV(LinearClassifier):
     cv : folds, as in scikit-learn: a number (stratified), a splitter, or pairs of train and test
         rows.
     scoring : a name, a scorer or a function (estimator, X, y) as in scikit-learn; None is accuracy.
+        It is given models without ``predict_proba``, and sample weights if it takes them.
     refit : False leaves the fit on all rows out, and with it predictions.
     rule : ``"best"`` mean score, or ``"one_se"``: the smallest C within one standard error of it.
     patience : stop after so many C in a row with scores more than a standard error below the best
@@ -136,6 +138,8 @@ class LinearSVCCV(LinearClassifier):
                 (np.arange(codes.size)[train_rows], np.arange(codes.size)[test_rows])
                 for train_rows, test_rows in splitter.split(X, labels, **routed.splitter.split)
             ]
+            if not folds:
+                raise ValueError("cv yields no folds; a generator can be used only once")
             path = cross_validate(
                 replace(training, limits=_most_of(training.limits)),
                 task,
@@ -144,19 +148,20 @@ class LinearSVCCV(LinearClassifier):
                 self._scoring(task, labels, folds, routed.scorer.score),
                 patience=self.patience,
             )
-            self._store_path(path, task.classes)
             if not np.isfinite(path.mean).any():
-                raise KeyboardInterrupt("the fit was stopped before all folds of one C were scored")
-            if self.refit:
-                self._warn_of(path)
-                self._store(train(replace(training, C=self.C_), task))
+                raise _no_scores(path)
+            self._warn_of(path)
+            outcome = train(replace(training, C=self._chosen(path)), task) if self.refit else None
+            self._store_path(path, task)
+            if outcome is not None:
+                self._store(outcome)
                 self._store_calibrators(self._calibrators(training, task, folds))
         return self
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """The score by ``scoring``."""
-        given = {} if sample_weight is None else {"sample_weight": sample_weight}
-        return float(get_scorer(self.scoring or "accuracy")(self, X, y, **given))
+        scorer = get_scorer(self.scoring or "accuracy")
+        return float(scorer(self, X, y, **_weights_for(scorer, sample_weight)))
 
     def get_metadata_routing(self) -> MetadataRouter:
         """``fit`` asks for its own metadata, and passes some to the splitter and the scorer."""
@@ -164,7 +169,8 @@ class LinearSVCCV(LinearClassifier):
             MetadataRouter(owner=self)
             .add_self_request(self)
             .add(
-                splitter=check_cv(self.cv, classifier=True),
+                # Not an iterable of splits: looking at it would use it up.
+                splitter=self.cv if hasattr(self.cv, "split") else check_cv(classifier=True),
                 method_mapping=MethodMapping().add(caller="fit", callee="split"),
             )
             .add(
@@ -201,7 +207,7 @@ class LinearSVCCV(LinearClassifier):
                 f"fit got {', '.join(params)}: enable metadata routing "
                 "(sklearn.set_config(enable_metadata_routing=True)) to pass them on"
             )
-        given = {} if sample_weight is None else {"sample_weight": sample_weight}
+        given = _weights_for(get_scorer(self.scoring or "accuracy"), sample_weight)
         return Bunch(splitter=Bunch(split={}), scorer=Bunch(score=given))
 
     def _scoring(
@@ -216,7 +222,7 @@ class LinearSVCCV(LinearClassifier):
                 held_out[fold] = task.X[test]
             model = LinearSVC(multi_class=self.multi_class)
             model.classes_, model.coef_, model.intercept_ = task.classes, coef, intercept
-            model.n_features_in_ = task.X.shape[1]
+            model.n_features_in_, model._pairs = task.X.shape[1], bool(task.pairs)
             metadata = _rows_of(given, test, labels.size)
             return float(scorer(model, held_out[fold], labels[test], **metadata))
 
@@ -234,8 +240,15 @@ class LinearSVCCV(LinearClassifier):
         k = self.best_index_
         return calibrators_of(task, method, folds, coef[k], intercept[k])
 
-    def _store_path(self, path: Path, classes: NDArray[Any]) -> None:
-        self.classes_ = classes
+    def _chosen(self, path: Path) -> float:
+        return float(path.C[path.best(self.rule)])
+
+    def _store_path(self, path: Path, task: Task) -> None:
+        self._forget(
+            "coef_", "intercept_", "calibrators_", "certificate_", "history_", "objective_",
+            "dual_gap_", "n_iter_", "stop_reason_", "solver_", "solver_reason_",
+        )  # fmt: skip
+        self.classes_, self._pairs = task.classes, bool(task.pairs)
         self.path_, self.Cs_, self.scores_ = path, path.C, path.scores
         self.best_index_ = path.best(self.rule)
         self.C_ = float(path.C[self.best_index_])
@@ -254,6 +267,30 @@ class LinearSVCCV(LinearClassifier):
                 ConvergenceWarning,
                 stacklevel=3,
             )
+
+
+def _weights_for(scorer: Any, sample_weight: Any) -> dict[str, Any]:
+    """Sample weights for a scorer that takes them; a function (estimator, X, y) need not."""
+    if sample_weight is None:
+        return {}
+    parameters = inspect.signature(scorer).parameters.values()
+    takes = any(p.name == "sample_weight" or p.kind is p.VAR_KEYWORD for p in parameters)
+    return {"sample_weight": sample_weight} if takes else {}
+
+
+def _no_scores(path: Path) -> BaseException:
+    """Why there is no C to choose."""
+    if path.ended == "interrupted":
+        return KeyboardInterrupt("the fit was stopped before all folds of one C were scored")
+    if path.ended is not None:
+        return ValueError(
+            f"the fit was stopped ({path.ended}) before all folds of one C were scored"
+        )
+    c, fold = np.argwhere(~np.isfinite(path.scores))[0]
+    return ValueError(
+        f"scoring gave {path.scores[c, fold]} for fold {fold} at C={path.C[c]:g}; there is no C "
+        "whose scores are all finite: choose another scorer or other folds"
+    )
 
 
 def _most_of(limits: Limits) -> Limits:

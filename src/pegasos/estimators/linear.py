@@ -10,7 +10,6 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import clone
 from sklearn.utils.multiclass import type_of_target
 
 from pegasos.arguments import number
@@ -46,9 +45,9 @@ class LinearSVC(LinearClassifier):
         ``intercept_scaling``), ``"free"`` (not penalised; exact solvers), or ``"auto"``: free for
         the exact solvers, regularized for the stochastic ones or if ``intercept_scaling`` is given.
     fit_intercept : False is ``intercept="none"``.
-    multi_class : of more than two classes, ``"ovr"`` trains each against the rest, all in the same
-        passes over the data; ``"ovo"`` each pair of classes, on the rows of the two, which then
-        vote (``coef_`` has a row for each pair i < j in order; positive is for j);
+    multi_class : of more than two classes, ``"ovr"`` trains each against the rest; ``"ovo"`` each
+        pair of classes, on the rows of the two, which then vote (``coef_`` has a row for each pair
+        i < j in order; positive is for j);
         ``"crammer_singer"`` all classes as one problem, with one certificate, whose ``"auto"``
         intercept is regularized.
     class_weight : dict, ``"balanced"`` or None, as in scikit-learn; of labels, for each by itself,
@@ -142,8 +141,8 @@ class LinearSVC(LinearClassifier):
     ) -> Self:
         """Train on X (n, d) and the classes y (n,), or labels y (n, labels) of zeros and ones.
 
-        Labels, dense or sparse, are trained each by itself, all in the same passes, in blocks that
-        fit memory; ``coef_`` is then sparse where that is smaller.
+        Labels, dense or sparse, are trained each by itself, in blocks that fit memory; ``coef_`` is
+        then sparse where that is smaller.
 
         ``eval_set`` (X, y) is scored (accuracy) at every pass; the model with the best score is
         kept, with its certificate, and the fit ends when ``n_iter_no_change`` passes brought none.
@@ -166,27 +165,24 @@ class LinearSVC(LinearClassifier):
             if self.prune is not None:
                 raise ValueError("prune is for labels: y as an indicator matrix")
             task = self._task(X, y, weight)
-            self.classes_, self._labels = task.classes, None
+            duals = self._previous_duals(task)
             if eval_set is None:
                 validation = None
-                outcome = train(
-                    training, task, self._previous_duals(task), keep_duals=self.warm_start
-                )
+                outcome = train(training, task, duals, keep_duals=self.warm_start)
             else:
-                outcome, validation = self._validated(training, task, eval_set)
-        if self.warm_start:
-            self._duals = outcome.duals if task.pairs else [outcome.duals]
-        elif hasattr(self, "_duals"):
-            del self._duals
-        self._store_validated(outcome, validation)
-        self._store_calibrators(None)
-        if method is not None and outcome.stop_reason not in ("interrupted", "callback"):
-            C = self.C if self.lam is None else 1 / (self.lam * task.total_weight)
-            self._store_calibrators(calibrate(training, task, method, C))
+                outcome, validation = self._validated(training, task, eval_set, duals)
+            self._forget("_duals", "pruning_")
+            self.classes_, self._labels, self._pairs = task.classes, None, bool(task.pairs)
+            if self.warm_start:
+                self._duals = outcome.duals if task.pairs else [outcome.duals]
+            self._store_validated(outcome, validation)
+            self._store_calibrators(None)
+            if method is not None and self.stop_reason_ not in ("interrupted", "callback"):
+                self._store_calibrators(calibrate(training, task, method, self.C))
         return self
 
     def _validated(
-        self, training: Training, task: Task, eval_set: Any
+        self, training: Training, task: Task, eval_set: Any, duals: Any
     ) -> tuple[Outcome, Validation]:
         """Train with an eye on the validation set."""
         if task.pairs:
@@ -194,8 +190,10 @@ class LinearSVC(LinearClassifier):
                 "eval_set needs lanes that are trained together: not multi_class='ovo'"
             )
         X, y = checked_set(eval_set)
-        scored = clone(self)
+        scored = LinearSVC(multi_class=self.multi_class)
         scored.classes_, scored.n_features_in_ = task.classes, self.n_features_in_
+        if hasattr(self, "feature_names_in_"):
+            scored.feature_names_in_ = self.feature_names_in_
 
         def score(coef: NDArray[np.float64], intercept: NDArray[np.float64]) -> float:
             scored.coef_, scored.intercept_ = coef, intercept
@@ -208,7 +206,7 @@ class LinearSVC(LinearClassifier):
         outcome = train(
             replace(training, callbacks=(validation.stop, *training.callbacks)),
             task,
-            self._previous_duals(task),
+            duals,
             keep_duals=self.warm_start,
             monitor=validation.watch,
             checkpoint_every=1.0,
@@ -216,9 +214,7 @@ class LinearSVC(LinearClassifier):
         return outcome, validation
 
     def _store_validated(self, outcome: Outcome, validation: Validation | None) -> None:
-        for name in ("best_epoch_", "best_validation_score_"):
-            if hasattr(self, name):
-                delattr(self, name)
+        self._forget("best_epoch_", "best_validation_score_")
         if validation is None or validation.best is None or validation.record is None:
             self._store(outcome)
             return
@@ -241,8 +237,12 @@ class LinearSVC(LinearClassifier):
         if prune is not None and not (np.isfinite(number("prune", prune)) and prune > 0):
             raise ValueError(f"prune must be positive or None, got {prune}")
         indicator = y.tocsc() if sparse.issparse(y) else y
+        values = np.unique(y.data if sparse.issparse(y) else y)
+        if not np.isin(values, (0, 1)).all():
+            raise ValueError(f"an indicator matrix of labels holds 0 and 1, got {values[:5]}")
         labels = train_labels(training, X, indicator, weight, self.class_weight, prune)
-        self.classes_ = np.arange(y.shape[1])
+        self._forget("_duals", "pruning_", "best_epoch_", "best_validation_score_")
+        self.classes_, self._pairs = np.arange(y.shape[1]), False
         self._labels = "sparse" if sparse.issparse(y) else "dense"
         self._store_calibrators(None)
         proof = labels.outcome.certificate

@@ -100,6 +100,7 @@ class _Blocks:
         self.records: list[Record] = []
         self.epochs, self.kept, self.all = 0.0, 0, 0
         self.ended: StopReason | None = None
+        self.reason: StopReason = "converged"
         self.last: Outcome | None = None
 
     def leave_out(
@@ -130,6 +131,8 @@ class _Blocks:
         self.records.append(Record(self.epochs, seconds, seen, proof))
         if outcome.stop_reason in ("interrupted", "callback", "max_time"):
             self.ended = outcome.stop_reason
+        if self.reason == "converged":
+            self.reason = outcome.stop_reason
 
     def _set(self, lanes: NDArray[np.intp], proof: Certificate) -> None:
         for whole, part in zip(_columns(self.proof), _columns(proof), strict=True):
@@ -174,7 +177,7 @@ class _Blocks:
             pruning = Pruning(self.kept / max(1, self.all), self.before, float(rise.max()))
         outcome = Outcome(
             np.zeros((0, 0)), self.intercept, None, self.proof, History(self.records),
-            self.ended or self.last.stop_reason, time.perf_counter() - self.training.began,
+            self.ended or self.reason, time.perf_counter() - self.training.began,
             self.epochs, self.last.solver, self.last.reason,
         )  # fmt: skip
         return Labels(coef, outcome, pruning)

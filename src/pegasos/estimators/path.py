@@ -52,6 +52,7 @@ class Path:
     seconds: Floats
     coef: Floats | None = field(repr=False)
     intercept: Floats | None = field(repr=False)
+    ended: str | None = None  # what left some of it out: interrupted, callback or max_time
 
     def __len__(self) -> int:
         """The number of values of C."""
@@ -124,6 +125,8 @@ class _Walk:
             total = threads.resolve(training.n_jobs, values * task.lanes * len(folds))
         self.workers = min(total, len(self.keys))
         self.inner = max(1, total // len(self.keys))
+        self.first_hopeless = int(Cs.size)
+        self.asked = False
         self.duals: dict[tuple[Any, int], Floats] = {}
         self.done = [[threading.Event() for _ in self.keys] for _ in Cs]
         self.lock = threading.Lock()
@@ -158,9 +161,11 @@ class _Walk:
 
     def over(self, c: int) -> bool:
         """Whether no more units are to begin."""
+        return self.late() or self.interruption.requested or self.hopeless(c)
+
+    def late(self) -> bool:
         limit = self.training.limits.max_time
-        late = limit is not None and time.perf_counter() - self.training.began >= limit
-        return late or self.interruption.requested or (c > 0 and self.hopeless(c))
+        return limit is not None and time.perf_counter() - self.training.began >= limit
 
     def hopeless(self, c: int) -> bool:
         """Whether ``patience`` is at its end: decided by the scores of all smaller C but the last.
@@ -171,9 +176,12 @@ class _Walk:
             return False
         for event in self.done[c - 2]:
             event.wait()
-        path = self.path(c - 1)
-        mean, best = path.mean, path.best()
-        return bool((mean[-self.patience :] < mean[best] - path.error[best]).all())
+        if c < self.first_hopeless:
+            path = self.path(c - 1)
+            mean, best = path.mean, path.best()
+            if (mean[-self.patience :] < mean[best] - path.error[best]).all():
+                self.first_hopeless = c
+        return c >= self.first_hopeless
 
     def train_fold(self, c: int, fold: int) -> None:
         if fold not in self.problems:
@@ -217,6 +225,8 @@ class _Walk:
         b[columns] = np.where(sides[0], 1.0, -1.0)
         if kept.size:
             part = problem if kept.size == problem.lanes else problem.take(kept)
+            if self.training.lam is not None:
+                C = 1 / (self.training.lam * float(part.total_weight[0]))
             outcome = self.fit(part.at(C * self.task.strength), c, (key, fold))
             if outcome.stop_reason in ("interrupted", "callback", "max_time"):
                 return  # no score for half a fit
@@ -269,6 +279,7 @@ class _Walk:
         with self.lock:
             answers = [callback(record) for callback in self.training.callbacks]
         stop = any(isinstance(answer, bool | np.bool_) and bool(answer) for answer in answers)
+        self.asked |= stop
         self.interruption.requested |= stop
         return stop
 
@@ -286,9 +297,14 @@ class _Walk:
             coef, intercept = np.zeros((*size, self.task.X.shape[1])), np.zeros(size)
             for at, (W, b) in self.models.items():
                 coef[at], intercept[at] = W[:-1].T, b
+        ended = None
+        if self.asked or self.interruption.requested:
+            ended = "callback" if self.asked else "interrupted"
+        elif self.late():
+            ended = "max_time"
         proof = self.proof
         columns = [c[:count].copy() for c in (proof.primal, proof.dual, proof.rounding)]
         return Path(
             self.Cs[:count], self.scores[:count].copy(), Certificate(*columns),
-            self.epochs[:count].copy(), self.seconds[:count].copy(), coef, intercept,
+            self.epochs[:count].copy(), self.seconds[:count].copy(), coef, intercept, ended,
         )  # fmt: skip

@@ -31,7 +31,7 @@ from pegasos.solvers.base import State
 
 # Of the plan; DONE counts iterations in a burst, -1: none. FLOOR is for free intercepts.
 DUE, INTERVAL, DONE, FLOOR = range(4)
-_FIRST_DUE, _LONGEST_INTERVAL = 96, 64
+_FIRST_DUE, _LONGEST_INTERVAL = 384, 64
 _MOST_ITERATIONS, _LOOK_EVERY = 64, 4
 _MOST_OF_ALL = 1 / 8  # visits so far
 _LARGEST_FACE = 1 << 20
