@@ -314,6 +314,11 @@ def _pull(problem: Problem) -> Floats:
 
 def _weighted_rows(problem: Problem, duals: Floats) -> Floats:
     """Sum of a y x per lane."""
+    if problem.lanes == 1:
+        rows = np.flatnonzero(duals[:, 0]).astype(np.uint32)
+        out = weight_zeros(problem.weights_shape)
+        _core.add_rows(problem.core, rows, duals[rows, 0] * problem.labels[rows, 0], out[:, 0])
+        return out
     total = GapSums.zeros(problem)
     zero_w, zero_b = np.zeros(problem.weights_shape), np.zeros(problem.lanes)
     for lo, hi in blocks(problem):
