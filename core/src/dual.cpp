@@ -28,7 +28,7 @@ constexpr double kWorthMeeting = 1 << 14;  // stored values that a thread visits
 // Rounds of a pass: more if the threads undo each other's gains, fewer if they hardly meet.
 constexpr int64_t kFewestRounds = 8;
 constexpr int64_t kRestlessPasses = 24;  // before any row rests
-constexpr int64_t kSmallestRound = 32;  // visits of a thread
+constexpr int64_t kSmallestRound = 32;   // visits of a thread
 constexpr double kMuchLost = 0.25;
 constexpr double kLittleLost = 0.06;
 
