@@ -38,7 +38,7 @@ ROW, DENSE_PASS, SPARSE_PASS, DENSE_GRAM, SPARSE_GRAM, FACTOR = 120.0, 4.0, 10.0
 DENSE_ITERATIONS, SPARSE_ITERATIONS = 12.0, 20.0  # to 1e-3; one more for each further digit
 NEWTON_ROW, DENSE_NEWTON_PASS, SPARSE_NEWTON_PASS, NEWTON_GRAMS = 30.0, 0.4, 1.5, 1.5
 NEWTON_ITERATIONS = 10.0  # to 1e-3; three more for each further digit
-NEWTON_ROWS = 200  # for every feature; on fewer, Newton's steps are short
+NEWTON_ROWS, DENSE_NEWTON_ROWS = 200, 64  # for every feature; on fewer, its steps are short
 SLOWER = 1.5  # than the gaps of the last passes promise
 
 _FIRST_PASSES = 4  # of DualCoordinate, before its gaps say anything
@@ -129,7 +129,8 @@ def _second_order(problem: Problem, tol: float) -> tuple[Choice, float]:
     """The second-order solver for the shape, and what it costs."""
     interior = interior_cost(problem, tol)
     last = Choice(InteriorPoint(), "InteriorPoint")
-    if problem.n < NEWTON_ROWS * problem.rows.d:
+    fewest = NEWTON_ROWS if problem.rows.dense is None else DENSE_NEWTON_ROWS
+    if problem.n < fewest * problem.rows.d:
         return last, interior
     # Lanes go one after the other, and are left one by one.
     epochs = interior / problem.lanes / newton_iteration(problem)
