@@ -106,7 +106,7 @@ def test_an_interrupt_before_the_first_record_certifies_what_there_is(data):
 
 def test_without_time_for_a_certificate_the_last_certified_model_is_returned(data, monkeypatch):
     monkeypatch.setattr("pegasos.driver._CERTIFY_AFTER_INTERRUPT", 0.0)
-    monkeypatch.setattr("pegasos.driver._QUICK_VALUES", 0)  # certificates from the first epoch on
+    monkeypatch.setattr("pegasos.schedule._QUICK_VALUES", 0)  # certificates from the first epoch on
     X, y = data
     nothing = pegasos.solve(X, y, C=1.0, solver=pressing(300), tol=0, seed=0)
     assert nothing.stop_reason == "interrupted"
@@ -123,7 +123,7 @@ def test_without_time_for_a_certificate_the_last_certified_model_is_returned(dat
 
 def test_weights_too_large_to_go_through_are_not_certified_after_an_interrupt(data, monkeypatch):
     monkeypatch.setattr("pegasos.driver._LARGE_WEIGHTS", 0)
-    monkeypatch.setattr("pegasos.driver._QUICK_VALUES", 0)
+    monkeypatch.setattr("pegasos.schedule._QUICK_VALUES", 0)
     result = pegasos.solve(*data, C=1.0, solver=pressing(4300), tol=0, seed=0)
     assert result.stop_reason == "interrupted"
     assert result.history["examples"][-1] == 4000

@@ -202,8 +202,8 @@ def test_the_driver_gives_the_same_bits_however_it_slices(solver, monkeypatch):
     options = {"solver": solver, "lam": [1.0, 0.3, 0.1], "tol": 0.1, "max_epochs": 20, "seed": 3}
     expected = pegasos.solve(data.X, data.Y, **options)
     rng = np.random.default_rng(0)
-    monkeypatch.setattr("pegasos.driver._first_slice", lambda _: 1)
-    monkeypatch.setattr("pegasos.driver._next_slice", lambda *_: int(rng.integers(1, 30)))
+    monkeypatch.setattr("pegasos.schedule.first_slice", lambda _: 1)
+    monkeypatch.setattr("pegasos.schedule.next_slice", lambda *_: int(rng.integers(1, 30)))
     sliced = pegasos.solve(data.X, data.Y, **options)
     assert sliced.w.tobytes() == expected.w.tobytes()
     assert sliced.duals.tobytes() == expected.duals.tobytes()

@@ -17,6 +17,13 @@ def number(name: str, value: Any) -> float:
     return value  # type: ignore[return-value]
 
 
+def whole(name: str, value: Any) -> int:
+    """``value`` as an int, if it is a positive whole number; an error that names it otherwise."""
+    if number(name, value) != int(value) or value < 1:
+        raise ValueError(f"{name} must be a positive whole number, got {value}")
+    return int(value)
+
+
 def floats(name: str, value: Any) -> NDArray[np.float64]:
     """``value`` as a new float64 array; a TypeError that names it if it holds no numbers."""
     try:

@@ -76,9 +76,23 @@ class Certificate:
         """Whether the bounds agree with each other: gap >= -rounding in every lane."""
         return bool(np.all(self.gap >= -np.asarray(self.rounding)))
 
-    def lane(self, k: int) -> Certificate:
-        """The certificate of lane ``k`` alone."""
+    @classmethod
+    def untrained(cls, objective: Floats) -> Certificate:
+        """That of w = 0 and a = 0, whose objective is sum c / N, and D = 0: it needs no pass."""
+        return cls(objective, np.zeros_like(objective), 8 * UNIT_ROUNDOFF * objective)
+
+    def lane(self, k: Any) -> Certificate:
+        """The certificate of lane ``k`` alone, or of several."""
         return Certificate(self.primal[k], self.dual[k], self.rounding[k])
+
+    def replaced(self, at: Any, part: Certificate) -> Certificate:
+        """A copy with the bounds of the lanes ``at``, any index, taken from ``part``."""
+        columns = []
+        for name in ("primal", "dual", "rounding"):
+            column = getattr(self, name).copy()
+            column[at] = getattr(part, name)
+            columns.append(column)
+        return Certificate(*columns)
 
     def __str__(self) -> str:
         """The worst lane, in words."""

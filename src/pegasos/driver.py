@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from pegasos import schedule
 from pegasos.certificate import (
     Certificate,
     Floats,
@@ -25,12 +26,11 @@ from pegasos.certificate import (
     certify,
     feature_blocks,
 )
-from pegasos.history import History, Record
+from pegasos.history import History, Record, asked_to_stop
 from pegasos.interrupt import Interruption, Patience
 from pegasos.joint import certify_joint
 from pegasos.limits import Limits
 from pegasos.problem import Problem
-from pegasos.schedule import Schedule
 from pegasos.solvers import Choice, Solver
 from pegasos.solvers.auto import fixed
 
@@ -44,11 +44,9 @@ Callback = Callable[[Record], Any]
 Monitor = Callable[[Floats, Floats], float]
 """The score of a model, W (features + 1, K) and b (K,): it goes into its record."""
 
-_SLICE_SECONDS = 0.1
 _CERTIFY_AFTER_INTERRUPT = 0.3  # seconds an interrupted run may spend to certify its last model
 _LARGE_WEIGHTS = 1 << 24  # entries of W that take too long to go through for that
 _WORTH_CERTIFYING = 1.2  # an estimate within this factor of tol is worth a pass
-_QUICK_VALUES = 1 << 25  # x lanes: visited before certificates are due that nothing calls for
 _NEVER = 1 << 62
 
 
@@ -126,14 +124,13 @@ class _Run:
         self.records: list[Record] = []
         self.exhausted = False  # some lane was left unproven, at the last digits of float64
         self.seen_before = 0  # rows visited for lanes that were trained before the present ones
-        self.slice_rows = _first_slice(problem)
+        self.slice_rows = schedule.first_slice(problem)
         # The model that the certificate belongs to: at first w = 0, a = 0, which needs no pass.
         K = problem.lanes
         self.W = np.zeros((problem.rows.d + 1, K))
         self.b = np.zeros(K)
         self.duals = np.zeros((problem.n, K))
-        start = problem.cost / problem.total_weight
-        self.certificate = Certificate(start, np.zeros(K), 4 * np.finfo(float).eps * start)
+        self.certificate = Certificate.untrained(problem.cost / problem.total_weight)
 
     def run(self, interruption: Interruption) -> Outcome:
         self.interruption = interruption
@@ -183,8 +180,9 @@ class _Run:
             duals = self.start_duals[:, lanes]
         self.warm = duals is not None and self.look_first
         self.state = self.solver.start(self.problem, self.seed, duals)
-        quick = 0 if self.callbacks else _quick(self.problem)  # they are called with certificates
-        self.schedule = Schedule(self.whole.n, self.checkpoint_every, quick)
+        # Callbacks are called with certificates.
+        quick = 0 if self.callbacks else schedule.quick_rows(self.problem)
+        self.schedule = schedule.Schedule(self.whole.n, self.checkpoint_every, quick)
         self.trend: tuple[list[float], list[float]] = ([], [])  # epochs, gaps
 
     def loop(self) -> StopReason | None:
@@ -192,7 +190,7 @@ class _Run:
         if self.warm:
             if not self.record(None):
                 return "interrupted"
-            asked = self.asked_to_stop()
+            asked = asked_to_stop(self.callbacks, self.records[-1])
             if self.live.size == 0:
                 return self.ended_well()
             if asked:
@@ -221,7 +219,7 @@ class _Run:
                 return None if leave else ended  # certified as it stands
             if not self.record(ended):
                 return "interrupted"
-            asked = self.asked_to_stop()
+            asked = asked_to_stop(self.callbacks, self.records[-1])
             if self.live.size == 0:
                 return self.ended_well()
             if ended is not None and not leave:
@@ -252,7 +250,7 @@ class _Run:
             )  # fmt: skip
             spent = time.perf_counter() - began
             if not reached or self.state.seen - before >= self.slice_rows // 2:
-                self.slice_rows = _next_slice(self.slice_rows, spent)
+                self.slice_rows = schedule.next_slice(self.slice_rows, spent)
         return None
 
     def worth_certifying(self) -> bool:
@@ -302,7 +300,7 @@ class _Run:
         del weights  # where it is a copy, room for what comes
         for lo, hi in blocks(self.problem):
             self.duals[lo:hi, lanes] = duals(lo, hi)
-        self.certificate = _with_lanes(self.certificate, lanes, certificate)
+        self.certificate = self.certificate.replaced(lanes, certificate)
         score = None if self.monitor is None else self.monitor(self.W, self.b)
         self.records.append(
             Record(self.seen() / self.whole.n, self.seconds(), self.seen(), self.shown(), score)
@@ -341,11 +339,6 @@ class _Run:
             )
             self.problem = problem
 
-    def asked_to_stop(self) -> bool:
-        record = self.records[-1]
-        answers = [callback(record) for callback in self.callbacks]  # each one is called
-        return any(isinstance(answer, bool | np.bool_) and bool(answer) for answer in answers)
-
     def intercepts(self, weights: Floats) -> Floats:
         return self.problem.bias * weights[-1, : self.problem.lanes]
 
@@ -374,33 +367,3 @@ class _Run:
 def _overflow_is_checked() -> np.errstate:
     """NumPy need not warn: a certificate that is not finite is refused by name."""
     return np.errstate(over="ignore", invalid="ignore", divide="ignore")
-
-
-def _first_slice(problem: Problem) -> int:
-    """Rows for the first slice, when nothing is measured: about a million values x lanes."""
-    return max(1, int((1 << 20) / (max(1.0, problem.rows.row_size) * problem.weights_shape[1])))
-
-
-def _quick(problem: Problem) -> int:
-    """Rows before which a certificate would be much of the work."""
-    return int(_QUICK_VALUES / (max(1.0, problem.rows.row_size) * problem.weights_shape[1]))
-
-
-def _next_slice(rows: int, seconds: float) -> int:
-    """Rows for the next slice, from the time the last one took."""
-    wanted = rows * min(4.0, max(0.25, _SLICE_SECONDS / max(seconds, 1e-9)))
-    return max(1, int(wanted))
-
-
-def _with_lanes(whole: Certificate, lanes: NDArray[np.intp], part: Certificate) -> Certificate:
-    """``whole`` with the bounds of some lanes replaced."""
-    columns = []
-    for old, new in (
-        (whole.primal, part.primal),
-        (whole.dual, part.dual),
-        (whole.rounding, part.rounding),
-    ):
-        column = old.copy()
-        column[lanes] = new
-        columns.append(column)
-    return Certificate(*columns)

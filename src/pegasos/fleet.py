@@ -21,7 +21,7 @@ import numpy as np
 
 from pegasos.certificate import Certificate, Floats
 from pegasos.driver import Callback, Monitor, Outcome, StopReason, run
-from pegasos.history import History, Record
+from pegasos.history import History, Record, asked_to_stop
 from pegasos.interrupt import Interruption
 from pegasos.limits import Limits
 from pegasos.problem import Problem
@@ -62,17 +62,11 @@ def run_lanes(
     problem: Problem,
     plan: Plan,
     *,
-    limits: Limits,
-    seed: int,
-    callbacks: Sequence[Callback] = (),
-    checkpoint_every: float | None = None,
     start_duals: Floats | None = None,
-    look_first: bool = True,
     keep_duals: bool = True,
-    began: float | None = None,
-    interruption: Interruption | None = None,
+    **options: Any,
 ) -> Outcome:
-    """Train the lanes of a problem, each by itself; as ``driver.run`` otherwise.
+    """Train the lanes of a problem, each by itself; ``options`` are those of ``run_fleet``.
 
     ``keep_duals=False`` leaves the duals out of the outcome.
     """
@@ -92,15 +86,9 @@ def run_lanes(
         rows=problem.n,
         untrained=problem.cost / problem.total_weight,
         threads=problem.threads,
-        limits=limits,
-        seed=seed,
-        callbacks=callbacks,
-        checkpoint_every=checkpoint_every,
         start_duals=None if start_duals is None else [start_duals[:, [k]] for k in range(K)],
-        look_first=look_first,
         keep_duals=keep_duals,
-        began=began,
-        interruption=interruption,
+        **options,
     )
     if not keep_duals:
         return outcome
@@ -132,14 +120,14 @@ def run_fleet(
 
     The outcome has a lane for each; its ``duals`` are a list with those of each. In its records an
     epoch is ``rows`` visits; its ``epochs`` are those of the member that took the most.
-    ``untrained`` is the objective of each at w = 0, which is what is known of
-    those that a limit leaves out.
+    ``untrained`` is the objective of each at w = 0, which is what is known of those that a limit
+    leaves out.
     """
     began = time.perf_counter() if began is None else began
     options = {"limits": limits, "checkpoint_every": checkpoint_every, "look_first": look_first}
     fleet = _Fleet(members, features, rows, seed, callbacks, options, began)
     fleet.start_duals, fleet.keep_duals = start_duals, keep_duals
-    fleet.proof = Certificate(untrained, np.zeros(len(members)), 1e-15 * untrained)
+    fleet.proof = Certificate.untrained(untrained)
     with Interruption() if interruption is None else nullcontext(interruption) as one:
         fleet.interruption = one
         side_by_side(len(members), fleet.train, threads, one)
@@ -218,7 +206,7 @@ class _Fleet:
             self.duals[k] = end.duals
         with self.lock:
             self.ends[k] = replace(end, W=end.W[:0], duals=end.duals[:0])
-            self.prove(k, end.certificate)
+            self.proof = self.proof.replaced(k, end.certificate)
             if not self.callbacks:
                 for record in end.history.records[-1:]:
                     self.note(k, record)
@@ -229,19 +217,13 @@ class _Fleet:
             self.note(k, record)
             if self.asked:
                 return True
-            answers = [callback(self.records[-1]) for callback in self.callbacks]
-            if any(isinstance(answer, bool | np.bool_) and bool(answer) for answer in answers):
+            if asked_to_stop(self.callbacks, self.records[-1]):
                 self.asked = self.interruption.requested = True
             return self.asked
 
-    def prove(self, k: int, proof: Certificate) -> None:
-        columns = [c.copy() for c in (self.proof.primal, self.proof.dual, self.proof.rounding)]
-        for column, value in zip(columns, (proof.primal, proof.dual, proof.rounding), strict=True):
-            column[k] = value
-        self.proof = Certificate(*columns)
-
     def note(self, k: int, record: Record) -> None:
-        self.prove(k, record.certificate)
+        """Keep a record of all members, this one's new."""
+        self.proof = self.proof.replaced(k, record.certificate)
         self.seen[k] = record.examples
         seen = int(self.seen.sum())
         self.records.append(Record(seen / self.rows, record.seconds, seen, self.proof))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,6 +43,12 @@ class Record:
     def relative_gap(self) -> Any:
         """P / D - 1."""
         return self.certificate.relative_gap
+
+
+def asked_to_stop(callbacks: Iterable[Callable[[Record], Any]], record: Record) -> bool:
+    """Call every callback with the record; whether one of them returned True."""
+    answers = [callback(record) for callback in callbacks]  # each one is called
+    return any(isinstance(answer, bool | np.bool_) and bool(answer) for answer in answers)
 
 
 class History(Mapping[str, NDArray[Any]]):

@@ -1,6 +1,32 @@
-"""When to look at a run."""
+"""When to look at a run, and how far it goes between two pauses."""
 
 from __future__ import annotations
+
+from pegasos.problem import Problem
+
+_SLICE_SECONDS = 0.1
+_QUICK_VALUES = 1 << 25  # x lanes: visited before certificates are due that nothing calls for
+
+
+def first_slice(problem: Problem) -> int:
+    """Rows for the first slice, when nothing is measured: about a million values x lanes."""
+    return max(1, int((1 << 20) / _row_values(problem)))
+
+
+def next_slice(rows: int, seconds: float) -> int:
+    """Rows for the next slice, from the time the last one took."""
+    wanted = rows * min(4.0, max(0.25, _SLICE_SECONDS / max(seconds, 1e-9)))
+    return max(1, int(wanted))
+
+
+def quick_rows(problem: Problem) -> int:
+    """Rows before which a certificate would be much of the work."""
+    return int(_QUICK_VALUES / _row_values(problem))
+
+
+def _row_values(problem: Problem) -> float:
+    """Stored values of a row x lanes, on average."""
+    return max(1.0, problem.rows.row_size) * problem.weights_shape[1]
 
 
 class Schedule:

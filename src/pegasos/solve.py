@@ -87,9 +87,10 @@ def solve(
         regularized for the stochastic ones, or if ``intercept_scaling`` is given.
     tol : stop when primal / dual - 1 is proven to be at most this.
     max_time, max_epochs, max_steps : seconds, passes over the data, and steps of the solver after
-        which to stop anyway; counted for every problem where they are solved one after the other
-        (``interior``, ``newton``). With none of them, the stochastic solvers stop after 1000
-        epochs; the exact ones go on until ``tol`` is proven, or float64 has no more digits to give.
+        which to stop anyway; the last two are counted for each of K problems by itself where the
+        solver is an exact one, which trains them apart. With none of them, the stochastic solvers
+        stop after 1000 epochs; the exact ones go on until ``tol`` is proven, or float64 has no
+        more digits to give.
     sample_weight : (n,); a weight of 2 is the row twice, a weight of 0 no row.
     seed : the same seed gives the same bits; None draws one.
     callbacks : each is called with every ``Record``; one that returns True stops the run.

@@ -211,7 +211,7 @@ def test_limits_leave_what_is_proven_and_say_so():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"Cs": 0}, "Cs must be a list of values, or how many"),
+        ({"Cs": 0}, "Cs, where it is no list of values, must be"),
         ({"Cs": [1.0, -1.0]}, "Cs must be positive numbers"),
         ({"Cs": []}, "Cs must be positive numbers"),
         ({"rule": "worst"}, "rule must be"),

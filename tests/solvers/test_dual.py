@@ -111,8 +111,8 @@ def test_second_order_steps_take_part_and_pausing_changes_no_bit(monkeypatch):
     expected = pegasos.solve(X, y, **options)
     assert expected.stop_reason == "converged"
     assert len(bursts) > 2
-    monkeypatch.setattr("pegasos.driver._first_slice", lambda _: 1)
-    monkeypatch.setattr("pegasos.driver._next_slice", lambda *_: int(rng.integers(1, 400)))
+    monkeypatch.setattr("pegasos.schedule.first_slice", lambda _: 1)
+    monkeypatch.setattr("pegasos.schedule.next_slice", lambda *_: int(rng.integers(1, 400)))
     sliced = pegasos.solve(X, y, **options)
     assert sliced.w.tobytes() == expected.w.tobytes()
 

@@ -20,10 +20,10 @@ from sklearn.utils import Bunch
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.multiclass import type_of_target
 
-from pegasos.arguments import floats, number
+from pegasos.arguments import floats, whole
 from pegasos.estimators.base import LinearClassifier
 from pegasos.estimators.calibration import calibrate, calibrators_of
-from pegasos.estimators.linear import LinearSVC
+from pegasos.estimators.linear import model_of
 from pegasos.estimators.path import Fold, Path, Score, cross_validate
 from pegasos.estimators.probability import Calibrator, method_of
 from pegasos.estimators.training import Task, Training, train
@@ -151,8 +151,10 @@ class LinearSVCCV(LinearClassifier):
             if not np.isfinite(path.mean).any():
                 raise _no_scores(path)
             self._warn_of(path)
-            outcome = train(replace(training, C=self._chosen(path)), task) if self.refit else None
-            self._store_path(path, task)
+            best = path.best(self.rule)
+            final = replace(training, C=float(path.C[best]))
+            outcome = train(final, task) if self.refit else None
+            self._store_path(path, best, task)
             if outcome is not None:
                 self._store(outcome)
                 self._store_calibrators(self._calibrators(training, task, folds))
@@ -182,18 +184,13 @@ class LinearSVCCV(LinearClassifier):
     def _check_choices(self) -> None:
         if self.rule not in ("best", "one_se"):
             raise ValueError(f"rule must be 'best' or 'one_se', got {self.rule!r}")
-        if self.patience is not None and (
-            number("patience", self.patience) != int(self.patience) or self.patience < 1
-        ):
-            raise ValueError(f"patience must be a positive whole number or None: {self.patience}")
+        if self.patience is not None:
+            whole("patience", self.patience)
 
     def _grid(self) -> NDArray[np.float64]:
         """The values of C, increasing."""
         if np.ndim(self.Cs) == 0:
-            count = number("Cs", self.Cs)
-            if count != int(count) or count < 1:
-                raise ValueError(f"Cs must be a list of values, or how many, got {self.Cs!r}")
-            return np.logspace(-4, 4, int(count))
+            return np.logspace(-4, 4, whole("Cs, where it is no list of values,", self.Cs))
         Cs = floats("Cs", self.Cs)
         if Cs.ndim != 1 or not Cs.size or not (np.isfinite(Cs) & (Cs > 0)).all():
             raise ValueError(f"Cs must be positive numbers, got {self.Cs!r}")
@@ -220,9 +217,7 @@ class LinearSVCCV(LinearClassifier):
             test = folds[fold][1]
             if fold not in held_out:
                 held_out[fold] = task.X[test]
-            model = LinearSVC(multi_class=self.multi_class)
-            model.classes_, model.coef_, model.intercept_ = task.classes, coef, intercept
-            model.n_features_in_, model._pairs = task.X.shape[1], bool(task.pairs)
+            model = model_of(task, coef, intercept)
             metadata = _rows_of(given, test, labels.size)
             return float(scorer(model, held_out[fold], labels[test], **metadata))
 
@@ -240,19 +235,15 @@ class LinearSVCCV(LinearClassifier):
         k = self.best_index_
         return calibrators_of(task, method, folds, coef[k], intercept[k])
 
-    def _chosen(self, path: Path) -> float:
-        return float(path.C[path.best(self.rule)])
-
-    def _store_path(self, path: Path, task: Task) -> None:
+    def _store_path(self, path: Path, best: int, task: Task) -> None:
         self._forget(
             "coef_", "intercept_", "calibrators_", "certificate_", "history_", "objective_",
             "dual_gap_", "n_iter_", "stop_reason_", "solver_", "solver_reason_",
         )  # fmt: skip
         self.classes_, self._pairs = task.classes, bool(task.pairs)
         self.path_, self.Cs_, self.scores_ = path, path.C, path.scores
-        self.best_index_ = path.best(self.rule)
-        self.C_ = float(path.C[self.best_index_])
-        self.best_score_ = float(path.mean[self.best_index_])
+        self.best_index_, self.C_ = best, float(path.C[best])
+        self.best_score_ = float(path.mean[best])
         self.cv_results_ = _results(path)
 
     def _warn_of(self, path: Path) -> None:

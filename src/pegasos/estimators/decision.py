@@ -6,10 +6,9 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-Floats = NDArray[np.float64]
+from pegasos.certificate import Floats
 
 _BLOCK_BYTES = 1 << 24  # float64 bytes of X, or of scores, at a time
 

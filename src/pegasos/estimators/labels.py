@@ -21,8 +21,6 @@ def one_vs_rest(
     weighs its own class, the rest get 1, as in scikit-learn.
     """
     count = weights.size
-    if count < 2:
-        raise ValueError("y holds one class; a classifier needs examples of at least two classes")
     if count == 2:
         labels = (2 * codes.reshape(-1, 1) - 1).astype(np.int8)
         return labels, weights[1:], weights[:1]

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils.multiclass import type_of_target
 
-from pegasos.arguments import number
+from pegasos.arguments import number, whole
 from pegasos.driver import Outcome
 from pegasos.estimators.base import LinearClassifier
 from pegasos.estimators.calibration import calibrate
@@ -20,7 +20,7 @@ from pegasos.estimators.labels import pair_sizes
 from pegasos.estimators.multilabel import train_labels
 from pegasos.estimators.probability import method_of
 from pegasos.estimators.training import Task, Training, train
-from pegasos.estimators.validation import Validation, checked_patience, checked_set
+from pegasos.estimators.validation import Validation, checked_set
 from pegasos.solvers import DualCoordinate, Solver
 
 
@@ -76,9 +76,9 @@ class LinearSVC(LinearClassifier):
     Attributes
     ----------
     coef_, intercept_, classes_, n_features_in_, feature_names_in_ : as in scikit-learn.
-    n_iter_ : passes over the data.
+    n_iter_ : passes over the data, of the problem that took the most.
     certificate_ : the proof: ``primal``, ``dual``, ``gap``, ``relative_gap``; floats for two
-        classes, one entry per class for more.
+        classes and for ``"crammer_singer"``, else one entry per class, pair or label.
     dual_gap_, objective_ : its gap and primal, per example: the objective above divided by C and
         the sum of the sample weights.
     history_ : the certificates taken on the way.
@@ -190,16 +190,15 @@ class LinearSVC(LinearClassifier):
                 "eval_set needs lanes that are trained together: not multi_class='ovo'"
             )
         X, y = checked_set(eval_set)
-        scored = LinearSVC(multi_class=self.multi_class)
-        scored.classes_, scored.n_features_in_ = task.classes, self.n_features_in_
-        if hasattr(self, "feature_names_in_"):
-            scored.feature_names_in_ = self.feature_names_in_
+        names = getattr(self, "feature_names_in_", None)
 
         def score(coef: NDArray[np.float64], intercept: NDArray[np.float64]) -> float:
-            scored.coef_, scored.intercept_ = coef, intercept
-            return float(scored.score(X, y))
+            return float(model_of(task, coef, intercept, names).score(X, y))
 
-        validation = Validation(score, checked_patience(self.n_iter_no_change))
+        patience = self.n_iter_no_change
+        validation = Validation(
+            score, None if patience is None else whole("n_iter_no_change", patience)
+        )
         if training.solver is None and not task.binary and not task.joint:
             # One that brings all classes along at every pass.
             training = replace(training, solver=DualCoordinate())
@@ -269,3 +268,15 @@ class LinearSVC(LinearClassifier):
         )
         same = np.array_equal(task.classes, self.classes_)
         return self._duals if same and [a.shape for a in self._duals] == shapes else None
+
+
+def model_of(
+    task: Task, coef: NDArray[np.float64], intercept: NDArray[np.float64], names: Any = None
+) -> LinearSVC:
+    """A fitted model of coefficients (lanes, d), for scorers; ``names`` are those of features."""
+    model = LinearSVC()
+    model.classes_, model.coef_, model.intercept_ = task.classes, coef, intercept
+    model.n_features_in_, model._pairs = task.X.shape[1], bool(task.pairs)
+    if names is not None:
+        model.feature_names_in_ = names
+    return model

@@ -116,27 +116,23 @@ class _Blocks:
         ups, downs = weight @ (labels > 0), weight @ (labels < 0)
         self.intercept[lanes] = 0.0
         cost = positive * ups + negative * downs
-        self.before[lanes] = self.proof.primal[lanes] = cost / (ups + downs)
+        self.before[lanes] = cost / (ups + downs)
+        self.proof = self.proof.replaced(lanes, Certificate.untrained(self.before[lanes]))
 
     def add(self, lanes: NDArray[np.intp], outcome: Outcome) -> None:
         """Take note of a block."""
         self.last = outcome
         self.epochs += outcome.epochs
         self.intercept[lanes] = outcome.b
-        self._set(lanes, outcome.certificate)
+        self.proof = self.proof.replaced(lanes, outcome.certificate)
         self.before[lanes] = outcome.certificate.primal
-        proof = Certificate(*(c.copy() for c in _columns(self.proof)))
         seen = round(self.epochs * self.rows)
         seconds = time.perf_counter() - self.training.began
-        self.records.append(Record(self.epochs, seconds, seen, proof))
+        self.records.append(Record(self.epochs, seconds, seen, self.proof))
         if outcome.stop_reason in ("interrupted", "callback", "max_time"):
             self.ended = outcome.stop_reason
         if self.reason == "converged":
             self.reason = outcome.stop_reason
-
-    def _set(self, lanes: NDArray[np.intp], proof: Certificate) -> None:
-        for whole, part in zip(_columns(self.proof), _columns(proof), strict=True):
-            whole[lanes] = part
 
     def pruned(
         self, lanes: NDArray[np.intp], problem: Problem, outcome: Outcome, prune: float | None
@@ -154,7 +150,7 @@ class _Blocks:
         found = certify(problem, padded, outcome.b, lambda lo, hi: outcome.duals[lo:hi])
         assert found is not None  # nothing gives up
         proof, self.intercept[lanes] = found
-        self._set(lanes, proof)
+        self.proof = self.proof.replaced(lanes, proof)
         return W
 
     def keep(self, weights: Floats) -> None:
@@ -181,10 +177,6 @@ class _Blocks:
             self.epochs, self.last.solver, self.last.reason,
         )  # fmt: skip
         return Labels(coef, outcome, pruning)
-
-
-def _columns(proof: Certificate) -> tuple[Floats, Floats, Floats]:
-    return proof.primal, proof.dual, proof.rounding
 
 
 def _block_size(X: Any) -> int:

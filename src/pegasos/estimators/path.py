@@ -22,7 +22,7 @@ from pegasos.driver import Outcome
 from pegasos.estimators.labels import one_vs_rest
 from pegasos.estimators.training import Task, Training, pair_threads
 from pegasos.fleet import side_by_side
-from pegasos.history import Record
+from pegasos.history import Record, asked_to_stop
 from pegasos.interrupt import Interruption
 from pegasos.joint import as_joint
 from pegasos.problem import Problem
@@ -121,8 +121,7 @@ class _Walk:
         if task.pairs:
             total = pair_threads(training, task)
         else:
-            values = task.X.nnz if hasattr(task.X, "nnz") else task.X.size
-            total = threads.resolve(training.n_jobs, values * task.lanes * len(folds))
+            total = threads.resolve(training.n_jobs, task.values * task.lanes * len(folds))
         self.workers = min(total, len(self.keys))
         self.inner = max(1, total // len(self.keys))
         self.first_hopeless = int(Cs.size)
@@ -231,14 +230,11 @@ class _Walk:
             if outcome.stop_reason in ("interrupted", "callback", "max_time"):
                 return  # no score for half a fit
             W[:, columns[kept]], b[columns[kept]] = outcome.W, outcome.b
-            proof = outcome.certificate
         with self.lock:
-            for name in ("primal", "dual", "rounding"):
-                column = getattr(self.proof, name)
-                column[c, fold, columns] = 0.0
-                if kept.size:
-                    column[c, fold, columns[kept]] = getattr(proof, name)
-            self.epochs[c, fold] += outcome.epochs if kept.size else 0
+            self.proof = self.proof.replaced((c, fold, columns), Certificate(0.0, 0.0, 0.0))
+            if kept.size:
+                self.proof = self.proof.replaced((c, fold, columns[kept]), outcome.certificate)
+                self.epochs[c, fold] += outcome.epochs
             self.seconds[c, fold] += time.perf_counter() - began
             self.waiting[c, fold] -= 1
             complete = self.waiting[c, fold] == 0
@@ -276,9 +272,9 @@ class _Walk:
         return outcome
 
     def tell(self, record: Record) -> bool:
+        """Call the callbacks, one at a time."""
         with self.lock:
-            answers = [callback(record) for callback in self.training.callbacks]
-        stop = any(isinstance(answer, bool | np.bool_) and bool(answer) for answer in answers)
+            stop = asked_to_stop(self.training.callbacks, record)
         self.asked |= stop
         self.interruption.requested |= stop
         return stop
@@ -302,9 +298,7 @@ class _Walk:
             ended = "callback" if self.asked else "interrupted"
         elif self.late():
             ended = "max_time"
-        proof = self.proof
-        columns = [c[:count].copy() for c in (proof.primal, proof.dual, proof.rounding)]
         return Path(
-            self.Cs[:count], self.scores[:count].copy(), Certificate(*columns),
+            self.Cs[:count], self.scores[:count].copy(), self.proof.lane(slice(count)),
             self.epochs[:count].copy(), self.seconds[:count].copy(), coef, intercept, ended,
         )  # fmt: skip

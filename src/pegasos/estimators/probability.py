@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.isotonic import IsotonicRegression
 
-Floats = NDArray[np.float64]
+from pegasos.certificate import Floats
 
 METHODS = ("sigmoid", "isotonic")
 ENOUGH_ROWS = 1000  # for an isotonic curve: with fewer, two parameters are safer

@@ -135,6 +135,11 @@ class Task:
         return int(self.classes.size) == 2
 
     @property
+    def values(self) -> int:
+        """Stored values of X."""
+        return int(self.X.nnz if sparse.issparse(self.X) else self.X.size)
+
+    @property
     def total_weight(self) -> float:
         """The sum of the sample weights."""
         weight = self.sample_weight
@@ -241,5 +246,4 @@ def _train_pairs(
 
 def pair_threads(training: Training, task: Task) -> int:
     """Threads for all pairs: each row is in all pairs of its class."""
-    values = task.X.nnz if sparse.issparse(task.X) else task.X.size
-    return threads.resolve(training.n_jobs, values * (task.classes.size - 1))
+    return threads.resolve(training.n_jobs, task.values * (task.classes.size - 1))

@@ -6,14 +6,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from pegasos.arguments import number
+from pegasos.certificate import Floats
 from pegasos.driver import Outcome
 from pegasos.history import Record
-
-Floats = NDArray[np.float64]
 
 
 class Validation:
@@ -47,15 +42,6 @@ class Validation:
             return outcome
         _, W, b = self.best
         return replace(outcome, W=W, b=b, certificate=self.record.certificate)
-
-
-def checked_patience(value: Any) -> int | None:
-    """``n_iter_no_change``, a positive whole number or None."""
-    if value is None:
-        return None
-    if number("n_iter_no_change", value) != int(value) or value < 1:
-        raise ValueError(f"n_iter_no_change must be a positive whole number or None, got {value}")
-    return int(value)
 
 
 def checked_set(eval_set: Any) -> tuple[Any, Any]:
