@@ -24,8 +24,8 @@ bool dual_advance(const PyProblem& problem, std::uint64_t seed, int chunk_bits, 
                   const Vector<std::int64_t>& bounds, const Matrix<std::int64_t>& cursor_array,
                   const Matrix<std::int64_t>& orders, const Matrix<std::uint32_t>& rows,
                   const Matrix<std::uint32_t>& chunks, const Matrix<std::uint8_t>& leaving,
-                  const std::optional<Vector<std::uint8_t>>& resting,
-                  const std::optional<Vector<float>>& gaps, std::int64_t work,
+                  const std::optional<Matrix<double>>& slots,
+                  const std::optional<Matrix<double>>& slot_sums, std::int64_t work,
                   std::int64_t stop_seen, std::int64_t stop_steps, std::int64_t stop_passes) {
   const ProblemView& view = problem.view;
   const std::int64_t n = view.n();
@@ -57,18 +57,23 @@ bool dual_advance(const PyProblem& problem, std::uint64_t seed, int chunk_bits, 
       throw std::invalid_argument("cursor is not those of groups");
     }
     const LaneRange lanes{lane[g], lane[g + 1]};
-    groups.push_back({.lanes = lanes,
-                      .W = weights + view.rows.weight_rows() * lanes.first,
-                      .stride = lanes.width(),
-                      .cursor = cursor + g,
-                      .orders = order + g * view.threads,
-                      .rows = checked("rows", rows, {count, n}) + g * n,
-                      .chunks = checked("chunks", chunks, {count, n}) + g * n,
-                      .leaving = checked("leaving", leaving, {count, n}) + g * n,
-                      .resting = K == 1 ? checked_or_null("resting", resting, {n}) : nullptr,
-                      .gaps = K == 1 ? checked_or_null("gaps", gaps, {n}) : nullptr});
-    if ((groups.back().resting == nullptr) != (groups.back().gaps == nullptr)) {
-      throw std::invalid_argument("resting and gaps belong together");
+    groups.push_back(
+        {.lanes = lanes,
+         .W = weights + view.rows.weight_rows() * lanes.first,
+         .stride = lanes.width(),
+         .cursor = cursor + g,
+         .orders = order + g * view.threads,
+         .rows = checked("rows", rows, {count, n}) + g * n,
+         .chunks = checked("chunks", chunks, {count, n}) + g * n,
+         .leaving = checked("leaving", leaving, {count, n}) + g * n,
+         .slots = K == 1
+                      ? checked_or_null("slots", slots, {kSpanSlots, n + view.rows.weight_rows()})
+                      : nullptr,
+         .slot_sums = K == 1 ? checked_or_null("slot_sums", slot_sums, {kSpanSlots, 2}) : nullptr});
+    if (cursor[g].point < 0 || cursor[g].point >= kSpanSlots || cursor[g].known < -1 ||
+        cursor[g].known >= kSpanSlots ||
+        (groups.back().slots == nullptr) != (groups.back().slot_sums == nullptr)) {
+      throw std::invalid_argument("cursor and slots are not those of groups");
     }
   }
   const DualOptions options{seed,         chunk_bits, row_size,   in_cache,
@@ -116,9 +121,11 @@ void bind_dual(nb::module_& m) {
         nb::arg("factors").noconvert(), nb::arg("out").noconvert(),
         "Add the sum of factor x over some rows.");
   m.attr("LANE_PASS") = nb::make_tuple("gap", "up", "down", "rise", "lost", "last_gap", "last_up",
-                                       "last_down", "moved", "moves", "last_mean");
-  m.attr("GROUP_CURSOR") = nb::make_tuple("seen", "steps", "recall", "recalled", "idle", "active",
-                                          "place", "passes", "parts", "rounds");
+                                       "last_down", "reach");
+  m.attr("GROUP_CURSOR") =
+      nb::make_tuple("seen", "steps", "recall", "recalled", "idle", "active", "place", "passes",
+                     "parts", "rounds", "walked", "point", "known");
+  m.attr("SPAN_SLOTS") = kSpanSlots;
   m.attr("THREAD_ORDER_SIZE") = words<ThreadOrder>();
   m.def("dual_advance", &dual_advance, nb::arg("problem"), nb::kw_only(), nb::arg("seed"),
         nb::arg("chunk_bits"), nb::arg("row_size"), nb::arg("in_cache"), nb::arg("shrink"),
@@ -126,8 +133,8 @@ void bind_dual(nb::module_& m) {
         nb::arg("centre").noconvert().none(), nb::arg("pull").noconvert().none(),
         nb::arg("passes").noconvert(), nb::arg("bounds").noconvert(), nb::arg("cursor").noconvert(),
         nb::arg("orders").noconvert(), nb::arg("rows").noconvert(), nb::arg("chunks").noconvert(),
-        nb::arg("leaving").noconvert(), nb::arg("resting").noconvert().none(),
-        nb::arg("gaps").noconvert().none(), nb::arg("work"), nb::arg("stop_seen"),
+        nb::arg("leaving").noconvert(), nb::arg("slots").noconvert().none(),
+        nb::arg("slot_sums").noconvert().none(), nb::arg("work"), nb::arg("stop_seen"),
         nb::arg("stop_steps"), nb::arg("stop_passes"),
         "Run dual coordinate ascent until a stop (True) or out of work (False).");
 }

@@ -5,6 +5,7 @@
 
 #include "pegasos/dense_blocks.hpp"
 #include "pegasos/rows.hpp"
+#include "pegasos/solver/dual_span.hpp"
 #include "pegasos/solver/interior_rows.hpp"
 #include "pegasos/solver/newton_rows.hpp"
 
@@ -15,6 +16,7 @@ const RowKernels& select(const RowsView&);
 const DenseKernels& select_dense(const RowsView&);
 const InteriorKernels& select_interior();
 const NewtonKernels& select_newton();
+const SpanKernels& select_span();
 }  // namespace baseline
 #if PEGASOS_X86_LEVELS
 namespace v2 {
@@ -22,18 +24,21 @@ const RowKernels& select(const RowsView&);
 const DenseKernels& select_dense(const RowsView&);
 const InteriorKernels& select_interior();
 const NewtonKernels& select_newton();
+const SpanKernels& select_span();
 }  // namespace v2
 namespace v3 {
 const RowKernels& select(const RowsView&);
 const DenseKernels& select_dense(const RowsView&);
 const InteriorKernels& select_interior();
 const NewtonKernels& select_newton();
+const SpanKernels& select_span();
 }  // namespace v3
 namespace v4 {
 const RowKernels& select(const RowsView&);
 const DenseKernels& select_dense(const RowsView&);
 const InteriorKernels& select_interior();
 const NewtonKernels& select_newton();
+const SpanKernels& select_span();
 }  // namespace v4
 #endif
 
@@ -58,21 +63,25 @@ struct Compiled {
   const DenseKernels& (*dense)(const RowsView&);
   const InteriorKernels& (*interior)();
   const NewtonKernels& (*newton)();
+  const SpanKernels& (*span)();
 };
 
 Compiled compiled() {
   switch (instruction_set()) {
 #if PEGASOS_X86_LEVELS
     case InstructionSet::x86_64_v2:
-      return {v2::select, v2::select_dense, v2::select_interior, v2::select_newton};
+      return {v2::select, v2::select_dense, v2::select_interior, v2::select_newton,
+              v2::select_span};
     case InstructionSet::x86_64_v3:
-      return {v3::select, v3::select_dense, v3::select_interior, v3::select_newton};
+      return {v3::select, v3::select_dense, v3::select_interior, v3::select_newton,
+              v3::select_span};
     case InstructionSet::x86_64_v4:
-      return {v4::select, v4::select_dense, v4::select_interior, v4::select_newton};
+      return {v4::select, v4::select_dense, v4::select_interior, v4::select_newton,
+              v4::select_span};
 #endif
     default:
       return {baseline::select, baseline::select_dense, baseline::select_interior,
-              baseline::select_newton};
+              baseline::select_newton, baseline::select_span};
   }
 }
 
@@ -116,5 +125,6 @@ const RowKernels& row_kernels(const RowsView& view) { return compiled().rows(vie
 const DenseKernels& dense_kernels(const RowsView& view) { return compiled().dense(view); }
 const InteriorKernels& interior_kernels() { return compiled().interior(); }
 const NewtonKernels& newton_kernels() { return compiled().newton(); }
+const SpanKernels& span_kernels() { return compiled().span(); }
 
 }  // namespace pegasos

@@ -22,13 +22,14 @@ constexpr double kLastDigits = 1e-14;
 // A row may leave the list if it is further from moving than this share of the largest violation
 // of the last pass: that is one outlier's, and rows that leave too soon come back with all others.
 constexpr double kFarEnough = 0.1;
-constexpr int64_t kTrusted = 10;  // epochs after which all rows are looked at again, come what may
+constexpr int64_t kTrusted = 10;   // epochs after which all rows are looked at again, come what may
+constexpr int64_t kFirstMove = 8;  // passes before the first move in the span of changes
+constexpr double kWorthMoving = 3.0;       // stored values visited for every number that it moves
 constexpr double kWorthMerging = 1.5;      // stored values visited for every weight that is merged
 constexpr double kWorthMeeting = 1 << 14;  // stored values that a thread visits in a round
 // Rounds of a pass: more if the threads undo each other's gains, fewer if they hardly meet.
 constexpr int64_t kFewestRounds = 8;
-constexpr int64_t kRestlessPasses = 24;  // before any row rests
-constexpr int64_t kSmallestRound = 32;   // visits of a thread
+constexpr int64_t kSmallestRound = 32;  // visits of a thread
 constexpr double kMuchLost = 0.25;
 constexpr double kLittleLost = 0.06;
 
@@ -69,7 +70,6 @@ class GroupRun {
     for (int64_t k = group_.lanes.first; k < group_.lanes.last; ++k) {
       LanePass& pass = state_.passes[k];
       pass.gap = pass.up = pass.down = pass.rise = pass.lost = 0.0;
-      pass.moved = pass.moves = 0.0;
     }
     for (int64_t p = 0; p < cursor_.parts; ++p) {
       group_.orders[p].cursor.seen = 0;
@@ -79,13 +79,30 @@ class GroupRun {
     }
   }
 
+  // Not after every pass over a short list: a move takes as long as some visits.
+  void move() {
+    cursor_.walked += cursor_.active;
+    const double values = static_cast<double>(cursor_.walked) * options_.row_size;
+    const int64_t size = problem_.n() + problem_.rows.weight_rows();
+    const bool worth = values >= kWorthMoving * static_cast<double>(size);
+    if (cursor_.passes < kFirstMove || !worth || quiet()) return;
+    cursor_.walked = 0;
+    move_in_span(problem_, changes(), point());
+  }
+  Changes changes() const {
+    return {group_.slots, group_.slot_sums, &state_.passes[0].reach, &cursor_.point,
+            &cursor_.known};
+  }
+  DualPoint point() const {
+    return {state_.duals, group_.W, state_.b, state_.b != nullptr ? state_.pull[0] : 0.0};
+  }
+
   void end_pass() {
+    if (group_.slots != nullptr) move();
     bool balanced = true;  // no intercept is on its way
     for (int64_t k = group_.lanes.first; k < group_.lanes.last; ++k) {
       LanePass& pass = state_.passes[k];
       pass.last_gap = pass.gap;
-      const double mean = pass.moves > 0.0 ? pass.moved / pass.moves : 0.0;
-      pass.last_mean = pass.last_mean > 0.0 ? (pass.last_mean + mean) / 2.0 : mean;
       pass.last_up = pass.up > 0.0 ? kFarEnough * pass.up : kInfinity;
       pass.last_down = pass.down > 0.0 ? kFarEnough * pass.down : kInfinity;
       if (state_.b != nullptr) {
@@ -135,11 +152,11 @@ class GroupRun {
   }
 
   void recall() {
+    if (group_.slots != nullptr && cursor_.known >= 0) renew_span(problem_, changes(), point());
     cursor_.recall = 0;
     cursor_.recalled = cursor_.seen;
     cursor_.active = problem_.n();
     std::iota(group_.rows, group_.rows + cursor_.active, 0U);
-    if (group_.resting != nullptr) std::fill_n(group_.resting, cursor_.active, std::uint8_t{0});
   }
 
   int64_t begin_of(int64_t part) const { return share_begin(cursor_.active, cursor_.parts, part); }
@@ -171,7 +188,7 @@ class GroupRun {
     const int64_t count = std::min(room, cursor_.active - cursor_.place);
     visit(part, count);
     cursor_.place += count;
-    cursor_.steps = cursor_.seen += count - part.rested;
+    cursor_.steps = cursor_.seen += count;
   }
 
   // The next `count` visits of the part's order, a batch at a time.
@@ -191,7 +208,6 @@ class GroupRun {
       }
       DualRows visits = visits_of(part, rows, batch, settled);
       problem_.lanes == 1 ? problem_.rows.dual_rows(visits) : lanes.visit(part, visits);
-      part.rested += visits.rested;
       if (!options_.shrink) continue;
       for (int64_t i = 0; i < batch; ++i) {
         if (settled[i]) part.leaving[places[i]] = 1;
@@ -218,14 +234,8 @@ class GroupRun {
             .pass = part.passes,
             .squared = p.loss == Loss::squared_hinge,
             .prefetch = !options_.in_cache,
-            .settled = settled,
-            .resting = group_.resting,
-            .gaps = group_.gaps,
-            .rest_below = rests() ? part.passes->last_mean : 0.0,
-            .rested = 0};
+            .settled = settled};
   }
-
-  bool rests() const { return group_.resting != nullptr && cursor_.passes >= kRestlessPasses; }
 
   // Rounds of several threads. Each starts from the same w; what they change is added up.
   void together(int64_t room) {
@@ -253,7 +263,6 @@ class GroupRun {
       for (int64_t k = 0; k < lanes; ++k) {
         all[p].passes[k] = state_.passes[k];
         all[p].passes[k].gap = all[p].passes[k].rise = 0.0;
-        all[p].passes[k].moved = all[p].passes[k].moves = 0.0;
       }
     }
     constexpr int64_t kApart = 16;  // no two threads write to one cache line
@@ -266,8 +275,7 @@ class GroupRun {
       collect(all, losses);
       int64_t round = 0;
       for (int64_t p = 0; p < parts; ++p) {
-        round += round_size(p) - all[p].rested;
-        all[p].rested = 0;
+        round += round_size(p);
       }
       visited += round;
       cursor_.steps = cursor_.seen += round;
@@ -287,11 +295,9 @@ class GroupRun {
         LanePass& met = all[p].passes[k];
         pass.gap += met.gap;
         pass.rise += met.rise;
-        pass.moved += met.moved;
-        pass.moves += met.moves;
         pass.up = std::max(pass.up, met.up);
         pass.down = std::max(pass.down, met.down);
-        met.gap = met.rise = met.moved = met.moves = 0.0;
+        met.gap = met.rise = 0.0;
       }
     }
   }

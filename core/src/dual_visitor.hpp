@@ -17,7 +17,6 @@ struct Part {
   std::int64_t stride;
   double* b;  // of all lanes
   LanePass* passes;
-  std::int64_t rested = 0;  // visits left out
 };
 
 // The visits of a part, many lanes at a time.

@@ -227,8 +227,6 @@ void prefetch(const RowsView& x, int64_t i) {
   Row(x, i).prefetch();
 }
 
-constexpr std::uint8_t kRest = 3;  // visits
-
 template <class Row>
 void dual_rows(const RowsView& x, DualRows& v) {
   constexpr int64_t lead = 8;
@@ -236,8 +234,7 @@ void dual_rows(const RowsView& x, DualRows& v) {
   LanePass pass = *v.pass;
   double b = v.b != nullptr ? *v.b : 0.0;
   for (int64_t i = 0; i < v.count; ++i) {
-    if (v.prefetch && i + lead < v.count &&
-        (v.resting == nullptr || v.resting[v.rows[i + lead]] == 0)) {
+    if (v.prefetch && i + lead < v.count) {
       const int64_t later = v.rows[i + lead];
       Row(x, later).prefetch();
       __builtin_prefetch(v.duals + later, 1, 2);
@@ -245,13 +242,6 @@ void dual_rows(const RowsView& x, DualRows& v) {
       __builtin_prefetch(v.labels + later, 0, 2);
     }
     const int64_t row = v.rows[i];
-    if (v.resting != nullptr && v.resting[row] != 0) {
-      --v.resting[row];
-      ++v.rested;
-      pass.gap += static_cast<double>(v.gaps[row]);
-      v.settled[i] = false;
-      continue;
-    }
     const int y = v.labels[row];
     bool settled = true;
     if (y != 0) {
@@ -260,14 +250,8 @@ void dual_rows(const RowsView& x, DualRows& v) {
       const double cost = v.weight == nullptr ? factor : factor * v.weight[row * v.weight_stride];
       const double q = v.squared_norms[row] * v.inverse + v.pull;
       const double product = dot_row(x, values, v.w) + b;
-      const double moves = pass.moves;
-      const double gap = pass.gap;
       const double change =
           dual_step(v.squared, 1.0 - y * product, cost, q, v.duals[row], pass, settled);
-      if (pass.moves != moves && __builtin_fabs(change) * q < v.rest_below) {
-        v.resting[row] = kRest;
-        v.gaps[row] = static_cast<float>(pass.gap - gap);
-      }
       if (change != 0.0) {
         axpy_row(x, values, change * y * v.inverse, v.w);
         b += change * y * v.pull;

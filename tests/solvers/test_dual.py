@@ -106,6 +106,7 @@ def test_second_order_steps_take_part_and_pausing_changes_no_bit(monkeypatch):
     y = np.where(X @ rng.standard_normal(60) + 0.3 * rng.standard_normal(300) > 0, 1, -1)
     bursts = []
     begin = Face.begin
+    monkeypatch.setattr("pegasos.solvers.face._FIRST_DUE", 8)
     monkeypatch.setattr(Face, "begin", lambda self: bursts.append(1) or begin(self))
     options = {"C": 100.0, "solver": "dual", "intercept": "free", "tol": 1e-8, "seed": 0}
     expected = pegasos.solve(X, y, **options)

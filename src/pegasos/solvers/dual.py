@@ -13,10 +13,11 @@ leaving it than a tenth of the largest violation of the last pass, leaves the li
 A certificate that is not good enough brings all rows back (``refused``), and so do ten epochs, and
 a list with nothing left to do. Groups of lanes have lists of their own.
 
-**Resting.** After some passes, a row whose step is smaller than the average of the last pass is
-left out for three passes: rows that still move much are visited more often (the idea of Glasmachers
-& Dogan 2013, "Accelerated coordinate descent with adaptive coordinate frequencies"). A single lane,
-and rows that outgrow the cache: within it a visit is too cheap to be worth leaving out.
+**The span of changes.** After a pass, a moves towards the maximum of D over the span of its last
+three changes: D is quadratic, and with the changes of w known its maximum there costs no look at
+any row. What leaves the box is clipped; if D falls by that, nothing moves, and the next move is
+shorter. Passes that crawl along a valley become as conjugate gradients, with the pass as their
+preconditioner. From the eighth pass on, one lane, and if 3 (n + d) numbers are at most 32 MB.
 
 **A free intercept** is the multiplier of sum a y = 0: b = centre + pull sum a y, and after every
 pass the centre moves to b (the method of multipliers). The certificate finds the best b for w, and
@@ -33,8 +34,7 @@ An epoch is as many visits as there are rows, however many passes over a short l
 State: ``W`` (w, group after group: threads that write to one cache line, or the next, are slow),
 ``duals`` (a), ``b``, ``centre`` (free intercepts), ``passes`` (per lane: the gap
 and the violations met), and per group ``cursor``, ``orders``, ``rows`` (the list), ``chunks``,
-``leaving``; ``resting`` (visits to leave out) and ``gaps`` (what resting rows add to the gap); and
-``plan`` (``face.py``).
+``leaving``; ``slots`` and ``slot_sums`` (of the span of changes); and ``plan`` (``face.py``).
 """
 
 from __future__ import annotations
@@ -65,6 +65,7 @@ from pegasos.solvers.face import Face
 
 _GROUP_LANES = 16  # wide enough that a row is read once for many lanes, few enough to shrink
 _IN_CACHE_BYTES = 1 << 23  # of X: prefetching its rows costs more than it gains
+_SPAN_BYTES = 1 << 25  # the most that the span of changes may take
 _FIRST_ROUNDS = 16  # in which threads merge in the first pass
 _CURSOR = {name: i for i, name in enumerate(_core.GROUP_CURSOR)}
 _NEVER = 1 << 62
@@ -76,13 +77,13 @@ _PASS = {name: i for i, name in enumerate(_core.LANE_PASS)}
 class DualCoordinate(Solver):
     """Dual coordinate ascent with exact, clipped steps.
 
-    ``shrink`` leaves rows out that are settled, ``rest`` for a while those that hardly move (one
-    lane only); ``second_order`` steps on the free duals where they
-    pay (``face.py``; one lane only).
+    ``shrink`` leaves rows out that are settled; ``span`` moves to the best of the last changes
+    between passes, ``second_order`` takes steps on the free duals where they pay (``face.py``):
+    both of one lane only.
     """
 
     shrink: bool = True
-    rest: bool = True
+    span: bool = True
     second_order: bool = True
 
     name: ClassVar[str] = "dual"
@@ -150,7 +151,7 @@ class DualCoordinate(Solver):
     def _pass(self, problem: Problem, state: State, work: int, stop: int, due: int) -> bool:
         free = problem.intercept == "free"
         in_cache = problem.n * problem.rows.row_bytes < _IN_CACHE_BYTES
-        rests = self.rest and problem.lanes == 1 and not in_cache
+        spans = self.span and state["slots"].size > 0
         return _core.dual_advance(
             problem.core,
             seed=int(state["seed"][0]),
@@ -170,8 +171,8 @@ class DualCoordinate(Solver):
             rows=state["rows"],
             chunks=state["chunks"],
             leaving=state["leaving"],
-            resting=state["resting"] if rests else None,
-            gaps=state["gaps"] if rests else None,
+            slots=state["slots"] if spans else None,
+            slot_sums=state["slot_sums"] if spans else None,
             work=work,
             stop_seen=stop,
             stop_steps=stop,
@@ -238,6 +239,7 @@ def _fresh_passes(problem: Problem) -> Floats:
     passes = np.zeros((problem.lanes, len(_core.LANE_PASS)))
     for name in ("last_gap", "last_up", "last_down"):
         passes[:, _PASS[name]] = np.inf
+    passes[:, _PASS["reach"]] = 1.0
     return passes
 
 
@@ -254,6 +256,10 @@ def _groups(problem: Problem, seen: int) -> dict[str, NDArray[Any]]:
     cursor[:, _CURSOR["seen"]] = cursor[:, _CURSOR["steps"]] = seen
     cursor[:, _CURSOR["active"]] = n
     cursor[:, _CURSOR["rounds"]] = _FIRST_ROUNDS
+    cursor[:, _CURSOR["known"]] = -1
+    spanned = n + problem.weights_shape[0]
+    if K > 1 or 8 * _core.SPAN_SLOTS * spanned > _SPAN_BYTES:
+        spanned = 0
     orders = np.zeros((count * problem.threads, _core.THREAD_ORDER_SIZE), dtype=np.int64)
     orders[:, 3] = seen  # random numbers used: so that no order is repeated
     return {
@@ -263,8 +269,8 @@ def _groups(problem: Problem, seen: int) -> dict[str, NDArray[Any]]:
         "rows": np.tile(np.arange(n, dtype=np.uint32), (count, 1)),
         "chunks": np.zeros((count, n), dtype=np.uint32),
         "leaving": np.zeros((count, n), dtype=np.uint8),
-        "resting": np.zeros(n if K == 1 else 0, dtype=np.uint8),
-        "gaps": np.zeros(n if K == 1 else 0, dtype=np.float32),
+        "slots": np.zeros((_core.SPAN_SLOTS, spanned)),
+        "slot_sums": np.zeros((_core.SPAN_SLOTS, 2)),
     }
 
 

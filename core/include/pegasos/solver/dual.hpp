@@ -16,6 +16,7 @@
 
 #include "pegasos/problem.hpp"
 #include "pegasos/sampler.hpp"
+#include "pegasos/solver/dual_span.hpp"
 #include "pegasos/solver/dual_step.hpp"
 
 namespace pegasos {
@@ -31,6 +32,9 @@ struct GroupCursor {
   std::int64_t passes;    // whole passes
   std::int64_t parts;     // threads that share the pass in hand; 0: it has not begun
   std::int64_t rounds;    // and how often they merge; 0: threads do not pay
+  std::int64_t walked;    // rows visited since the last move in the span of changes
+  std::int64_t point;     // which of its slots holds the point
+  std::int64_t known;     // changes that it knows
 };
 
 // A thread's place in its order; apart from the others', so that no two write to one cache line.
@@ -49,8 +53,8 @@ struct DualGroup {
   std::uint32_t* rows;    // n: those in the list, in storage order until shuffled
   std::uint32_t* chunks;  // n: the order's own
   std::uint8_t* leaving;  // n, by place in the list
-  std::uint8_t* resting;  // n, by row: visits to leave out; null with several lanes
-  float* gaps;            // n: what resting rows added to the gap
+  double* slots;          // of the last changes (dual_span.hpp); null with several lanes
+  double* slot_sums;
 };
 
 struct DualState {

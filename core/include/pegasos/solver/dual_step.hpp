@@ -18,9 +18,7 @@ struct LanePass {
   double last_gap;  // that of the last whole pass
   double last_up;  // a share of its largest violations: rows further from moving may leave the list
   double last_down;
-  double moved;      // sum of the steps taken, as changes of the gradient
-  double moves;      // and their number
-  double last_mean;  // moved / moves, smoothed over the passes: rows that move less may rest
+  double reach;  // of the next move between passes (dual_span.hpp)
 };
 
 // Moves the dual to its maximiser, and returns by how much. `q` is the curvature that the row
@@ -62,8 +60,6 @@ static inline double dual_step(bool squared, double slack, double cost, double q
   const double change = next - dual;
   dual = next;
   pass.rise += change * (gradient - q * change / 2.0);
-  pass.moved += __builtin_fabs(change) * q;
-  pass.moves += 1.0;
   return change;
 }
 
@@ -85,11 +81,7 @@ struct DualRows {
   LanePass* pass;
   bool squared;
   bool prefetch;
-  bool* settled;          // count: whether the row may leave the list
-  std::uint8_t* resting;  // n: visits to leave out; or null
-  float* gaps;            // n: what a resting row added to the gap
-  double rest_below;      // a row that moves less rests
-  std::int64_t rested;    // visits left out
+  bool* settled;  // count: whether the row may leave the list
 };
 
 }  // namespace pegasos
