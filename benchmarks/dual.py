@@ -1,4 +1,4 @@
-"""What DualCoordinate gains by its span, second-order steps and shrinking: time without / with.
+"""What DualCoordinate gains by second-order steps and by shrinking: time without / with.
 
     PEGASOS_DATA=folder python -m benchmarks.dual
 
@@ -14,10 +14,9 @@ from benchmarks import datasets
 
 WAYS = {
     "as it is": pegasos.DualCoordinate(),
-    "no span": pegasos.DualCoordinate(span=False),
     "no second order": pegasos.DualCoordinate(second_order=False),
-    "neither": pegasos.DualCoordinate(span=False, second_order=False),
     "no shrinking": pegasos.DualCoordinate(shrink=False),
+    "neither": pegasos.DualCoordinate(second_order=False, shrink=False),
 }
 TASKS = ((1.0, 1e-3), (10.0, 1e-3), (10.0, 1e-6), (100.0, 1e-3), (100.0, 1e-6))
 LIMIT = 30.0

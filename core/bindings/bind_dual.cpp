@@ -16,6 +16,16 @@ constexpr std::int64_t words() {
   return sizeof(T) / sizeof(std::int64_t);
 }
 
+Knot* knot_of(const std::optional<Vector<std::int64_t>>& array, std::int64_t n) {
+  auto* knot = reinterpret_cast<Knot*>(checked_or_null("knot", array, {words<Knot>()}));
+  if (knot == nullptr) return nullptr;
+  if (knot->count < 0 || knot->count > kKnotRows) throw std::invalid_argument("no knot");
+  for (std::int64_t i = 0; i < knot->count; ++i) {
+    if (knot->rows[i] < 0 || knot->rows[i] >= n) throw std::invalid_argument("no knot");
+  }
+  return knot;
+}
+
 bool dual_advance(const PyProblem& problem, std::uint64_t seed, int chunk_bits, double row_size,
                   bool in_cache, bool shrink, const Vector<double>& W, const Matrix<double>& duals,
                   const std::optional<Vector<double>>& b,
@@ -25,8 +35,9 @@ bool dual_advance(const PyProblem& problem, std::uint64_t seed, int chunk_bits, 
                   const Matrix<std::int64_t>& orders, const Matrix<std::uint32_t>& rows,
                   const Matrix<std::uint32_t>& chunks, const Matrix<std::uint8_t>& leaving,
                   const std::optional<Matrix<double>>& slots,
-                  const std::optional<Matrix<double>>& slot_sums, std::int64_t work,
-                  std::int64_t stop_seen, std::int64_t stop_steps, std::int64_t stop_passes) {
+                  const std::optional<Matrix<double>>& slot_sums,
+                  const std::optional<Vector<std::int64_t>>& knot, std::int64_t work,
+                  std::int64_t stop_seen, std::int64_t stop_steps) {
   const ProblemView& view = problem.view;
   const std::int64_t n = view.n();
   const std::int64_t K = view.lanes;
@@ -69,15 +80,15 @@ bool dual_advance(const PyProblem& problem, std::uint64_t seed, int chunk_bits, 
          .slots = K == 1
                       ? checked_or_null("slots", slots, {kSpanSlots, n + view.rows.weight_rows()})
                       : nullptr,
-         .slot_sums = K == 1 ? checked_or_null("slot_sums", slot_sums, {kSpanSlots, 2}) : nullptr});
+         .slot_sums = K == 1 ? checked_or_null("slot_sums", slot_sums, {kSpanSlots, 2}) : nullptr,
+         .knot = K == 1 ? knot_of(knot, n) : nullptr});
     if (cursor[g].point < 0 || cursor[g].point >= kSpanSlots || cursor[g].known < -1 ||
         cursor[g].known >= kSpanSlots ||
         (groups.back().slots == nullptr) != (groups.back().slot_sums == nullptr)) {
       throw std::invalid_argument("cursor and slots are not those of groups");
     }
   }
-  const DualOptions options{seed,         chunk_bits, row_size,   in_cache,
-                            view.threads, shrink,     stop_passes};
+  const DualOptions options{seed, chunk_bits, row_size, in_cache, view.threads, shrink};
   nb::gil_scoped_release release;
   return advance(view, options, state, groups.data(), count, {work, stop_seen, stop_steps});
 }
@@ -88,17 +99,6 @@ const std::uint32_t* rows_of(const ProblemView& view, const In<std::uint32_t, nb
     if (rows.data()[i] >= view.n()) throw std::invalid_argument("rows out of range");
   }
   return rows.data();
-}
-
-void products(const PyProblem& problem, const In<std::uint32_t, nb::ndim<1>>& rows,
-              const In<double, nb::ndim<1>>& w, const Vector<double>& out) {
-  const ProblemView& view = problem.view;
-  const auto count = static_cast<std::int64_t>(rows.shape(0));
-  const std::uint32_t* list = rows_of(view, rows);
-  const double* weights = checked("w", w, {view.rows.weight_rows()});
-  double* result = checked("out", out, {count});
-  nb::gil_scoped_release release;
-  products_of(view, list, count, weights, result);
 }
 
 void add(const PyProblem& problem, const In<std::uint32_t, nb::ndim<1>>& rows,
@@ -115,8 +115,6 @@ void add(const PyProblem& problem, const In<std::uint32_t, nb::ndim<1>>& rows,
 }  // namespace
 
 void bind_dual(nb::module_& m) {
-  m.def("products_of", &products, nb::arg("problem"), nb::arg("rows").noconvert(),
-        nb::arg("w").noconvert(), nb::arg("out").noconvert(), "Write w.x of some rows.");
   m.def("add_rows", &add, nb::arg("problem"), nb::arg("rows").noconvert(),
         nb::arg("factors").noconvert(), nb::arg("out").noconvert(),
         "Add the sum of factor x over some rows.");
@@ -126,6 +124,7 @@ void bind_dual(nb::module_& m) {
       nb::make_tuple("seen", "steps", "recall", "recalled", "idle", "active", "place", "passes",
                      "parts", "rounds", "walked", "point", "known");
   m.attr("SPAN_SLOTS") = kSpanSlots;
+  m.attr("KNOT_SIZE") = words<Knot>();
   m.attr("THREAD_ORDER_SIZE") = words<ThreadOrder>();
   m.def("dual_advance", &dual_advance, nb::arg("problem"), nb::kw_only(), nb::arg("seed"),
         nb::arg("chunk_bits"), nb::arg("row_size"), nb::arg("in_cache"), nb::arg("shrink"),
@@ -134,8 +133,8 @@ void bind_dual(nb::module_& m) {
         nb::arg("passes").noconvert(), nb::arg("bounds").noconvert(), nb::arg("cursor").noconvert(),
         nb::arg("orders").noconvert(), nb::arg("rows").noconvert(), nb::arg("chunks").noconvert(),
         nb::arg("leaving").noconvert(), nb::arg("slots").noconvert().none(),
-        nb::arg("slot_sums").noconvert().none(), nb::arg("work"), nb::arg("stop_seen"),
-        nb::arg("stop_steps"), nb::arg("stop_passes"),
+        nb::arg("slot_sums").noconvert().none(), nb::arg("knot").noconvert().none(),
+        nb::arg("work"), nb::arg("stop_seen"), nb::arg("stop_steps"),
         "Run dual coordinate ascent until a stop (True) or out of work (False).");
 }
 

@@ -23,7 +23,8 @@ constexpr double kLastDigits = 1e-14;
 // of the last pass: that is one outlier's, and rows that leave too soon come back with all others.
 constexpr double kFarEnough = 0.1;
 constexpr int64_t kTrusted = 10;   // epochs after which all rows are looked at again, come what may
-constexpr int64_t kFirstMove = 8;  // passes before the first move in the span of changes
+constexpr int64_t kFirstLeap = 8;  // passes before the first second-order step
+constexpr int64_t kWorthUntying = 32;      // rows visited for every row of a knot
 constexpr double kWorthMoving = 3.0;       // stored values visited for every number that it moves
 constexpr double kWorthMerging = 1.5;      // stored values visited for every weight that is merged
 constexpr double kWorthMeeting = 1 << 14;  // stored values that a thread visits in a round
@@ -48,7 +49,6 @@ class GroupRun {
     for (;;) {
       if (cursor_.seen >= std::min(budget.stop_seen, budget.stop_steps)) return true;
       if (work <= 0) return false;
-      if (cursor_.parts == 0 && cursor_.passes >= options_.stop_passes) return false;
       if (cursor_.parts == 0) begin_pass();
       const int64_t before = cursor_.seen;
       const int64_t room = std::min({work, budget.stop_seen - before, budget.stop_steps - before});
@@ -67,6 +67,7 @@ class GroupRun {
     const bool worth = values >= rounds * std::max(merged, kWorthMeeting);
     cursor_.parts = worth && cursor_.rounds > 0 ? options_.threads : 1;
     cursor_.place = 0;
+    if (group_.knot != nullptr) group_.knot->count = 0, group_.knot->least = 0.0;
     for (int64_t k = group_.lanes.first; k < group_.lanes.last; ++k) {
       LanePass& pass = state_.passes[k];
       pass.gap = pass.up = pass.down = pass.rise = pass.lost = 0.0;
@@ -79,13 +80,14 @@ class GroupRun {
     }
   }
 
-  // Not after every pass over a short list: a move takes as long as some visits.
-  void move() {
+  // Second-order steps, of some rows and of all together: each takes as long as some visits.
+  void leap() {
+    if (cursor_.passes < kFirstLeap || quiet()) return;
+    if (cursor_.active >= kWorthUntying * kKnotRows) untie(problem_, *group_.knot, point());
     cursor_.walked += cursor_.active;
     const double values = static_cast<double>(cursor_.walked) * options_.row_size;
     const int64_t size = problem_.n() + problem_.rows.weight_rows();
-    const bool worth = values >= kWorthMoving * static_cast<double>(size);
-    if (cursor_.passes < kFirstMove || !worth || quiet()) return;
+    if (group_.slots == nullptr || values < kWorthMoving * static_cast<double>(size)) return;
     cursor_.walked = 0;
     move_in_span(problem_, changes(), point());
   }
@@ -98,7 +100,7 @@ class GroupRun {
   }
 
   void end_pass() {
-    if (group_.slots != nullptr) move();
+    if (group_.knot != nullptr) leap();
     bool balanced = true;  // no intercept is on its way
     for (int64_t k = group_.lanes.first; k < group_.lanes.last; ++k) {
       LanePass& pass = state_.passes[k];
@@ -234,7 +236,8 @@ class GroupRun {
             .pass = part.passes,
             .squared = p.loss == Loss::squared_hinge,
             .prefetch = !options_.in_cache,
-            .settled = settled};
+            .settled = settled,
+            .knot = part.passes == state_.passes ? group_.knot : nullptr};
   }
 
   // Rounds of several threads. Each starts from the same w; what they change is added up.

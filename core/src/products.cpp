@@ -31,15 +31,6 @@ void each_of_part(const ProblemView& problem, const std::uint32_t* rows, int64_t
 
 }  // namespace
 
-void products_of(const ProblemView& problem, const std::uint32_t* rows, int64_t count,
-                 const double* w, double* out) {
-  const int64_t parts = parts_of(problem, count);
-  in_parallel(parts, [&](int64_t part) {
-    each_of_part(problem, rows, count, parts, part,
-                 [&](int64_t i) { problem.rows.dot(rows[i], w, 1, &out[i]); });
-  });
-}
-
 void add_rows(const ProblemView& problem, const std::uint32_t* rows, int64_t count,
               const double* factors, double* out) {
   const int64_t parts = parts_of(problem, count);

@@ -255,6 +255,8 @@ void dual_rows(const RowsView& x, DualRows& v) {
       if (change != 0.0) {
         axpy_row(x, values, change * y * v.inverse, v.w);
         b += change * y * v.pull;
+        const double size = __builtin_fabs(change) * q;
+        if (v.knot != nullptr && size > v.knot->least) add_to_knot(*v.knot, row, size);
       }
     }
     v.settled[i] = settled;

@@ -35,7 +35,7 @@ struct DualRun {
     pull.assign(stride, 0.05);
   }
 
-  void set_span() {
+  void set_second_order() {
     const int64_t size = problem->view.n() + problem->view.rows.weight_rows();
     slots.assign(static_cast<std::size_t>(kSpanSlots * size), 0.0);
     slot_sums.assign(static_cast<std::size_t>(2 * kSpanSlots), 0.0);
@@ -64,9 +64,10 @@ struct DualRun {
                      .chunks = chunks.data() + g * view.n(),
                      .leaving = leaving.data() + g * view.n(),
                      .slots = slots.empty() ? nullptr : slots.data(),
-                     .slot_sums = slot_sums.empty() ? nullptr : slot_sums.data()});
+                     .slot_sums = slot_sums.empty() ? nullptr : slot_sums.data(),
+                     .knot = slots.empty() ? nullptr : &knot});
     }
-    const DualOptions options{23, 2, 1e9, false, view.threads, shrink, kNever};
+    const DualOptions options{23, 2, 1e9, false, view.threads, shrink};
     return pegasos::advance(view, options, state, all.data(), groups, budget);
   }
   void epochs(int64_t count) {
@@ -74,7 +75,7 @@ struct DualRun {
   }
   std::string bytes() const {
     return bytes_of(W, duals, b, centre, passes, cursors, orders, rows, chunks, leaving, slots,
-                    slot_sums);
+                    slot_sums, std::vector<Knot>{knot});
   }
 
   static constexpr int64_t kRounds = 3;
@@ -88,6 +89,7 @@ struct DualRun {
   std::vector<std::uint32_t> rows, chunks;
   std::vector<std::uint8_t> leaving;
   std::vector<double> slots, slot_sums;
+  Knot knot{};
 };
 
 // s/2 |w|^2 + sum c max(0, 1 - y w.x) and sum a - s/2 |w|^2
@@ -214,7 +216,7 @@ double apart(const ToyProblem& problem, const DualRun& run) {
   return most;
 }
 
-TEST(moves_in_the_span_of_changes_climb_faster_to_the_same_optimum) {
+TEST(second_order_steps_climb_faster_to_the_same_optimum) {
   for (Loss loss : {Loss::hinge, Loss::squared_hinge}) {
     for (bool free : {false, true}) {
       CONTEXT("squared " << (loss == Loss::squared_hinge) << ", free " << free);
@@ -225,7 +227,7 @@ TEST(moves_in_the_span_of_changes_climb_faster_to_the_same_optimum) {
       DualRun moves(problem);
       if (free) plain.set_free();
       if (free) moves.set_free();
-      moves.set_span();
+      moves.set_second_order();
       plain.epochs(100);
       moves.epochs(100);
       CHECK_EQUAL(moves.cursors[0].known, kSpanSlots - 1);
@@ -245,6 +247,50 @@ TEST(moves_in_the_span_of_changes_climb_faster_to_the_same_optimum) {
       for (std::size_t p = 0; p < plain.W.size(); ++p) {
         CHECK_CLOSE(moves.W[p], plain.W[p], 1e-6);
       }
+    }
+  }
+}
+
+TEST(a_knot_has_the_rows_that_moved_most) {
+  Knot knot{};
+  Random random(5);
+  std::vector<std::pair<double, int64_t>> all;
+  for (int64_t row = 0; row < 500; ++row) {
+    all.emplace_back(random.real(0.0, 1.0), row);
+    if (all.back().first > knot.least) add_to_knot(knot, row, all.back().first);
+  }
+  std::sort(all.rbegin(), all.rend());
+  std::vector<int64_t> rows(knot.rows, knot.rows + knot.count);
+  CHECK_EQUAL(knot.count, kKnotRows);
+  CHECK_EQUAL(knot.least, all[kKnotRows - 1].first);
+  for (int64_t i = 0; i < kKnotRows; ++i) {
+    CHECK(std::find(rows.begin(), rows.end(), all[i].second) != rows.end());
+  }
+}
+
+TEST(a_knot_is_untied_where_no_dual_of_its_rows_would_move) {
+  for (Loss loss : {Loss::hinge, Loss::squared_hinge}) {
+    ToyProblem problem({.n = 100, .bias = 0.0, .weighted = true});
+    problem.view.loss = loss;
+    DualRun run(problem);
+    run.set_free();
+    run.epochs(2);
+    Knot knot{};
+    for (int64_t i = 0; i < 20; ++i) add_to_knot(knot, 3 * i, 1.0);
+    const DualPoint at{run.duals.data(), run.W.data(), run.b.data(), run.pull[0]};
+    for (int time = 0; time < 50; ++time) untie(problem.view, knot, at);
+    CHECK(apart(problem, run) < 1e-12);
+    for (int64_t i = 0; i < 20; ++i) {
+      const int64_t row = 3 * i;
+      double product = 0.0;
+      problem.view.rows.dot(row, run.W.data(), 1, &product);
+      const int y = problem.view.label(row, 0);
+      const double c = problem.cost(row, 0);
+      double gradient = 1.0 - y * (product + run.b[0]);
+      if (loss == Loss::squared_hinge) gradient -= run.duals[row] / (2.0 * c);
+      if (problem.squared_norms[row] == 0.0) continue;
+      if (run.duals[row] > 0.0) CHECK(gradient > -1e-6);
+      if (loss == Loss::squared_hinge || run.duals[row] < c) CHECK(gradient < 1e-6);
     }
   }
 }
@@ -336,7 +382,7 @@ TEST(pausing_dual_ascent_changes_no_bit) {
       free.set_free();
       check_pausing(free, 130);
       if (lanes > 1) continue;
-      free.set_span();
+      free.set_second_order();
       free.epochs(9);
       const int64_t begun = free.cursors[0].seen;
       check_pausing(free, begun + 200, begun);

@@ -125,9 +125,6 @@ class Newton:
     def line(self, lo: int, hi: int, every: int, step: float, width: float) -> tuple[float, float]:
         """(slope, curvature) of the loss so far along the direction."""
 
-def products_of(problem: Problem, rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], w: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
-    """Write w.x of some rows."""
-
 def add_rows(problem: Problem, rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], factors: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
     """Add the sum of factor x over some rows."""
 
@@ -137,9 +134,11 @@ GROUP_CURSOR: tuple = ...
 
 SPAN_SLOTS: int = 3
 
+KNOT_SIZE: int = 66
+
 THREAD_ORDER_SIZE: int = 16
 
-def dual_advance(problem: Problem, *, seed: int, chunk_bits: int, row_size: float, in_cache: bool, shrink: bool, W: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], duals: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], b: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')] | None, centre: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')] | None, pull: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')] | None, passes: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], bounds: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], cursor: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')], orders: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')], rows: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu')], chunks: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu')], leaving: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu')], slots: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')] | None, slot_sums: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')] | None, work: int, stop_seen: int, stop_steps: int, stop_passes: int) -> bool:
+def dual_advance(problem: Problem, *, seed: int, chunk_bits: int, row_size: float, in_cache: bool, shrink: bool, W: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], duals: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], b: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')] | None, centre: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')] | None, pull: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')] | None, passes: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], bounds: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], cursor: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')], orders: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')], rows: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu')], chunks: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu')], leaving: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu')], slots: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')] | None, slot_sums: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')] | None, knot: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')] | None, work: int, stop_seen: int, stop_steps: int) -> bool:
     """Run dual coordinate ascent until a stop (True) or out of work (False)."""
 
 JOINT_CURSOR: tuple = ...

@@ -9,7 +9,6 @@ from pegasos.certificate import certify
 from pegasos.driver import run
 from pegasos.limits import Limits
 from pegasos.problem import make_problem
-from pegasos.solvers.face import Face
 from pegasos.testing import reference
 from pegasos.testing.toys import toy
 
@@ -63,59 +62,46 @@ def test_a_free_intercept_is_the_best_one():
     np.testing.assert_allclose(result.w, 3 * (a * y) @ data.X, atol=1e-4)
 
 
-@pytest.mark.parametrize("intercept", ["none", "free"])
-@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-def test_a_second_order_step_raises_the_dual_and_keeps_w(intercept, loss):
-    data = toy(200, 30, seed=2)
-    problem = make_problem(
-        data.X, data.Y, C=50.0, intercept=intercept, loss=loss, sample_weight=data.weight
-    )
-    solver = DualCoordinate(second_order=False)
-    state = solver.start(problem, seed=0)
-    solver.advance(problem, state, work=1 << 40, stop_seen=200 * 20, stop_steps=1 << 60)
-    pull = solver._pull(problem)
-
-    def dual():
-        a, y, c = state["duals"][:, 0], problem.labels[:, 0], problem.costs()[:, 0]
-        w = (a * y) @ data.X / problem.s[0]
-        np.testing.assert_allclose(state["W"][:-1], w, atol=1e-9)
-        squares = (a**2 / (4 * c)).sum() if loss == "squared_hinge" else 0.0
-        value = a.sum() - squares - problem.s[0] / 2 * w @ w
-        if intercept == "free":
-            centre, balance = state["centre"][0, 0], a @ y
-            assert state["b"][0, 0] == pytest.approx(centre + pull * balance, abs=1e-9)
-            value -= centre * balance + pull / 2 * balance**2
-        return value
-
-    before = dual()
-    burst = Face(problem, state, pull)
-    assert burst.begin()
-    gain = 0.0
-    while state["plan"][2] >= 0:
-        burst.iterate()
-    gain = dual() - before
-    assert gain > 0
-    a, most = state["duals"], problem.largest_duals()
-    assert ((a >= 0) & (a <= most)).all()
-    assert "face" not in state.arrays
-
-
-def test_second_order_steps_take_part_and_pausing_changes_no_bit(monkeypatch):
+def slow_problem(**options):
+    """1,500 rows, many of them nearly alike, and a large C: slow for single coordinates."""
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((300, 60)) @ np.diag(np.geomspace(1, 0.05, 60))
-    y = np.where(X @ rng.standard_normal(60) + 0.3 * rng.standard_normal(300) > 0, 1, -1)
-    bursts = []
-    begin = Face.begin
-    monkeypatch.setattr("pegasos.solvers.face._FIRST_DUE", 8)
-    monkeypatch.setattr(Face, "begin", lambda self: bursts.append(1) or begin(self))
-    options = {"C": 100.0, "solver": "dual", "intercept": "free", "tol": 1e-8, "seed": 0}
-    expected = pegasos.solve(X, y, **options)
+    X = rng.standard_normal((100, 400))[rng.integers(0, 100, 1500)]
+    X += 0.05 * rng.standard_normal(X.shape)
+    y = np.where(X @ rng.standard_normal(400) + 4 * rng.standard_normal(1500) > 0, 1, -1)
+    return X, make_problem(X, y[:, None], C=100.0, **options)
+
+
+@pytest.mark.parametrize("intercept", ["none", "regularized", "free"])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_second_order_steps_keep_w_and_the_box_and_climb_faster(intercept, loss):
+    X, problem = slow_problem(intercept=intercept, loss=loss)
+    gaps = []
+    for solver in (DualCoordinate(second_order=False), DualCoordinate()):
+        state = solver.start(problem, seed=0)
+        solver.advance(problem, state, work=1 << 40, stop_seen=1500 * 60, stop_steps=1 << 60)
+        a = state["duals"]
+        assert ((a >= 0) & (a <= problem.largest_duals())).all()
+        w = (a * problem.labels)[:, 0] @ X / problem.s[0]
+        np.testing.assert_allclose(state["W"][:-1], w, atol=1e-9 * np.abs(w).max())
+        W = state["W"].reshape(problem.weights_shape)
+        duals = solver.duals(problem, state)
+        gaps.append(certify(problem, W, np.zeros(1), duals)[0].relative_gap.item())
+    assert gaps[1] < 0.1 * gaps[0]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_pausing_second_order_steps_changes_no_bit(threads, monkeypatch):
+    _, problem = slow_problem(intercept="free", n_jobs=threads)
+    options = {"tol": 1e-4, "limits": Limits(), "seed": 0}
+    expected = run(problem, DualCoordinate(), **options)
     assert expected.stop_reason == "converged"
-    assert len(bursts) > 2
+    rng = np.random.default_rng(1)
     monkeypatch.setattr("pegasos.schedule.first_slice", lambda _: 1)
-    monkeypatch.setattr("pegasos.schedule.next_slice", lambda *_: int(rng.integers(1, 400)))
-    sliced = pegasos.solve(X, y, **options)
-    assert sliced.w.tobytes() == expected.w.tobytes()
+    monkeypatch.setattr("pegasos.schedule.next_slice", lambda *_: int(rng.integers(1, 4000)))
+    sliced = run(problem, DualCoordinate(), **options)
+    assert sliced.W.tobytes() == expected.W.tobytes()
+    plain = run(problem, DualCoordinate(second_order=False), **options)
+    assert expected.epochs < plain.epochs
 
 
 @pytest.mark.parametrize("intercept", ["none", "free"])

@@ -1,4 +1,4 @@
-// Products with some of the rows, one lane, on the problem's threads.
+// Sums of some of the rows, one lane, on the problem's threads.
 #pragma once
 
 #include <cstdint>
@@ -6,10 +6,6 @@
 #include "pegasos/problem.hpp"
 
 namespace pegasos {
-
-// out[i] = w . x_{rows[i]}
-void products_of(const ProblemView& problem, const std::uint32_t* rows, std::int64_t count,
-                 const double* w, double* out);
 
 // out += sum of factors[i] x_{rows[i]}
 void add_rows(const ProblemView& problem, const std::uint32_t* rows, std::int64_t count,

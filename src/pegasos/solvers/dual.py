@@ -27,14 +27,16 @@ repairs what a misses of the constraint.
 of its own, and their changes are added up many times in a pass: more often if they undo much of
 what each gains, less often if little.
 
-**Second-order steps** on the free duals come between passes where they pay (``face.py``).
+**Knots.** Rows that are nearly alike move slowly one at a time. So before that move the rows that
+moved most in the pass go, together, to the maximum of D over their duals alone (a small problem
+with its own matrix).
 
 An epoch is as many visits as there are rows, however many passes over a short list that is.
 
 State: ``W`` (w, group after group: threads that write to one cache line, or the next, are slow),
 ``duals`` (a), ``b``, ``centre`` (free intercepts), ``passes`` (per lane: the gap
 and the violations met), and per group ``cursor``, ``orders``, ``rows`` (the list), ``chunks``,
-``leaving``; ``slots`` and ``slot_sums`` (of the span of changes); and ``plan`` (``face.py``).
+``leaving``; ``slots`` and ``slot_sums`` (of the span of changes); ``knot``.
 """
 
 from __future__ import annotations
@@ -59,16 +61,14 @@ from pegasos.certificate import (
     relative_gap,
 )
 from pegasos.problem import Problem
-from pegasos.solvers import face, order
+from pegasos.solvers import order
 from pegasos.solvers.base import Solver, State, weight_zeros
-from pegasos.solvers.face import Face
 
 _GROUP_LANES = 16  # wide enough that a row is read once for many lanes, few enough to shrink
 _IN_CACHE_BYTES = 1 << 23  # of X: prefetching its rows costs more than it gains
 _SPAN_BYTES = 1 << 25  # the most that the span of changes may take
 _FIRST_ROUNDS = 16  # in which threads merge in the first pass
 _CURSOR = {name: i for i, name in enumerate(_core.GROUP_CURSOR)}
-_NEVER = 1 << 62
 _IDLE_PASSES = 4  # over all rows, with nothing left to do: float64 is exhausted
 _PASS = {name: i for i, name in enumerate(_core.LANE_PASS)}
 
@@ -77,13 +77,11 @@ _PASS = {name: i for i, name in enumerate(_core.LANE_PASS)}
 class DualCoordinate(Solver):
     """Dual coordinate ascent with exact, clipped steps.
 
-    ``shrink`` leaves rows out that are settled; ``span`` moves to the best of the last changes
-    between passes, ``second_order`` takes steps on the free duals where they pay (``face.py``):
-    both of one lane only.
+    ``shrink`` leaves rows out that are settled; ``second_order`` unties knots and moves in the
+    span of changes between passes (one lane only).
     """
 
     shrink: bool = True
-    span: bool = True
     second_order: bool = True
 
     name: ClassVar[str] = "dual"
@@ -110,7 +108,6 @@ class DualCoordinate(Solver):
             stride = problem.weights_shape[1]
             arrays |= {"b": np.zeros((1, stride)), "centre": np.zeros((1, stride))}
             weights |= {"b", "centre"}
-        arrays["plan"] = face.fresh_plan()
         arrays["seed"] = np.array([seed], dtype=np.uint64)
         arrays |= groups
         return State(arrays, weights=frozenset(weights), per_lane=frozenset({"duals"}))
@@ -119,45 +116,15 @@ class DualCoordinate(Solver):
         self, problem: Problem, state: State, *, work: int, stop_seen: int, stop_steps: int
     ) -> bool:
         """Visit rows; a step is one row."""
-        stop = min(stop_seen, stop_steps)
-        while state.seen < stop:
-            before = state.seen
-            if work <= 0:
-                return False
-            if self._bursts(problem) and face.running(state):
-                self._iterate(problem, state)
-            else:
-                due = int(state["plan"][face.DUE]) if self._bursts(problem) else _NEVER
-                if self._pass(problem, state, work, stop, due):
-                    return True
-                if _at(state, "parts") == 0 and _at(state, "passes") >= due:
-                    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-                        Face(problem, state, self._pull(problem)).begin()
-            work -= max(1, state.seen - before)
-        return True
-
-    def _bursts(self, problem: Problem) -> bool:
-        return self.second_order and problem.lanes == 1
-
-    def _pull(self, problem: Problem) -> float:
-        return float(_pull(problem)[0]) if problem.intercept == "free" else 0.0
-
-    def _iterate(self, problem: Problem, state: State) -> None:
-        burst = Face(problem, state, self._pull(problem))
-        state["cursor"][0, :2] += burst.size
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
-            burst.iterate()
-
-    def _pass(self, problem: Problem, state: State, work: int, stop: int, due: int) -> bool:
         free = problem.intercept == "free"
-        in_cache = problem.n * problem.rows.row_bytes < _IN_CACHE_BYTES
-        spans = self.span and state["slots"].size > 0
+        leaps = self.second_order and problem.lanes == 1
+        spans = leaps and state["slots"].size > 0
         return _core.dual_advance(
             problem.core,
             seed=int(state["seed"][0]),
             chunk_bits=order.chunk_bits(problem),
             row_size=problem.rows.row_size,
-            in_cache=in_cache,
+            in_cache=problem.n * problem.rows.row_bytes < _IN_CACHE_BYTES,
             shrink=self.shrink,
             W=state["W"],
             duals=state["duals"],
@@ -173,10 +140,10 @@ class DualCoordinate(Solver):
             leaving=state["leaving"],
             slots=state["slots"] if spans else None,
             slot_sums=state["slot_sums"] if spans else None,
+            knot=state["knot"] if leaps else None,
             work=work,
-            stop_seen=stop,
-            stop_steps=stop,
-            stop_passes=due,
+            stop_seen=stop_seen,
+            stop_steps=stop_steps,
         )
 
     def weights(self, problem: Problem, state: State, give_up: GiveUp = never) -> Floats:
@@ -230,11 +197,6 @@ class DualCoordinate(Solver):
         return State(taken.arrays | fresh, taken.weights, taken.per_lane)
 
 
-def _at(state: State, name: str) -> int:
-    """Where the first group stands."""
-    return int(state["cursor"][0, _CURSOR[name]])
-
-
 def _fresh_passes(problem: Problem) -> Floats:
     passes = np.zeros((problem.lanes, len(_core.LANE_PASS)))
     for name in ("last_gap", "last_up", "last_down"):
@@ -271,6 +233,7 @@ def _groups(problem: Problem, seen: int) -> dict[str, NDArray[Any]]:
         "leaving": np.zeros((count, n), dtype=np.uint8),
         "slots": np.zeros((_core.SPAN_SLOTS, spanned)),
         "slot_sums": np.zeros((_core.SPAN_SLOTS, 2)),
+        "knot": np.zeros(_core.KNOT_SIZE, dtype=np.int64),
     }
 
 

@@ -55,6 +55,7 @@ struct DualGroup {
   std::uint8_t* leaving;  // n, by place in the list
   double* slots;          // of the last changes (dual_span.hpp); null with several lanes
   double* slot_sums;
+  Knot* knot;  // null with several lanes
 };
 
 struct DualState {
@@ -72,7 +73,6 @@ struct DualOptions {
   bool in_cache;         // the rows are so few that prefetching them costs more than it gains
   std::int64_t threads;  // for one group
   bool shrink;
-  std::int64_t stop_passes;  // whole passes after which to pause
 };
 
 // Every group goes as far as the budget lets it; true if all reached the stop

@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "pegasos/solver/dual_knot.hpp"
+
 namespace pegasos {
 
 // Of one lane. A violation is how far the gradient is from letting the dual move up, or down.
@@ -82,6 +84,7 @@ struct DualRows {
   bool squared;
   bool prefetch;
   bool* settled;  // count: whether the row may leave the list
+  Knot* knot;     // or null
 };
 
 }  // namespace pegasos
