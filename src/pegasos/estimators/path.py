@@ -258,8 +258,11 @@ class _Walk:
                 own = at_bound & (problem.labels > 0)
                 at_bound = np.asarray(own.any(axis=1, keepdims=True))
             settled = bool((at_bound | (before == 0)).all())
-            # w = C sum a y x: those at a bound stay there, the others keep what they add to w.
-            start = np.where(at_bound, before, before * (self.Cs[c - 1] / self.Cs[c]))
+            # w = C sum a y x: a dual keeps what it adds to w. Those at a bound want more of it, to
+            # what end is not known yet: they go half of the way, unless there are no others.
+            ratio = self.Cs[c - 1] / self.Cs[c]
+            more = 1.0 if settled else np.sqrt(ratio)
+            start = before * np.where(at_bound, more, ratio)
         outcome = self.training.run(
             problem,
             keep_duals=True,
