@@ -64,7 +64,8 @@ bool dual_advance(const PyProblem& problem, std::uint64_t seed, int chunk_bits, 
     if (lane[g] < 0 || lane[g] >= lane[g + 1] || lane[g + 1] > K || lane[g] % 4 != 0) {
       throw std::invalid_argument("bounds are not those of groups");
     }
-    if (cursor[g].active < 0 || cursor[g].active > n || cursor[g].parts > view.threads) {
+    if (cursor[g].active < 0 || cursor[g].active > n || cursor[g].parts < 0 ||
+        cursor[g].parts > view.threads) {
       throw std::invalid_argument("cursor is not those of groups");
     }
     const LaneRange lanes{lane[g], lane[g + 1]};

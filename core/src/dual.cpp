@@ -83,7 +83,11 @@ class GroupRun {
   // Second-order steps, of some rows and of all together: each takes as long as some visits.
   void leap() {
     if (cursor_.passes < kFirstLeap || quiet()) return;
-    if (cursor_.active >= kWorthUntying * kKnotRows) untie(problem_, *group_.knot, point());
+    const double visited = static_cast<double>(cursor_.active) * options_.row_size;
+    const auto weights = static_cast<double>(problem_.rows.weight_rows());
+    if (cursor_.active >= kWorthUntying * kKnotRows && visited >= weights) {
+      untie(problem_, *group_.knot, point());
+    }
     cursor_.walked += cursor_.active;
     const double values = static_cast<double>(cursor_.walked) * options_.row_size;
     const int64_t size = problem_.n() + problem_.rows.weight_rows();
@@ -117,7 +121,8 @@ class GroupRun {
     if (cursor_.parts > 1) plan_rounds();
     int64_t kept = 0;
     for (int64_t place = 0; place < cursor_.active; ++place) {
-      if (group_.leaving[place] == 0) group_.rows[kept++] = group_.rows[place];
+      const bool leaves = group_.leaving[place] != 0 && !freed(group_.rows[place]);
+      if (!leaves) group_.rows[kept++] = group_.rows[place];
       group_.leaving[place] = 0;
     }
     if (balanced && quiet()) {  // with this list, that is: all rows are looked at again
@@ -130,6 +135,15 @@ class GroupRun {
     cursor_.recall |= kept == 0 || cursor_.seen - cursor_.recalled >= kTrusted * problem_.n();
     cursor_.parts = 0;
     ++cursor_.passes;
+  }
+
+  // Whether a second-order step took the row off its bound.
+  bool freed(int64_t row) const {
+    if (group_.knot == nullptr) return false;
+    const double a = state_.duals[row];
+    const int y = problem_.label(row, 0);
+    return y != 0 && a > 0.0 &&
+           (problem_.loss == Loss::squared_hinge || a < problem_.cost(row, 0, y));
   }
 
   // Whether no dual was further than the last digits from its place.

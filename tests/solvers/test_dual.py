@@ -89,6 +89,32 @@ def test_second_order_steps_keep_w_and_the_box_and_climb_faster(intercept, loss)
     assert gaps[1] < 0.1 * gaps[0]
 
 
+def test_a_warm_start_that_is_out_of_balance_begins_with_b_in_its_place():
+    data = toy(80, 6, seed=1)
+    problem = make_problem(data.X, data.Y, C=3.0, intercept="free")
+    duals = 0.5 * problem.largest_duals() * (data.Y > 0)
+    solver = DualCoordinate()
+    state = solver.start(problem, seed=0, duals=duals)
+    balance = float((duals * data.Y).sum())
+    assert balance > 1
+    pull = state["b"][0, 0] - state["centre"][0, 0]
+    cold = solver.start(problem, seed=0)
+    cold["duals"][:] = duals
+    solver.refused(problem, cold)
+    assert pull == pytest.approx(cold["b"][0, 0])
+
+
+def test_a_class_without_weight_leaves_estimates_finite():
+    data = toy(80, 6, seed=1)
+    problem = make_problem(
+        data.X, data.Y, C=3.0, loss="squared_hinge", positive=np.ones(1), negative=np.zeros(1)
+    )
+    solver = DualCoordinate()
+    state = solver.start(problem, seed=0)
+    solver.advance(problem, state, work=1 << 40, stop_seen=800, stop_steps=1 << 60)
+    assert np.isfinite(solver.estimate(problem, state)).all()
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 def test_pausing_second_order_steps_changes_no_bit(threads, monkeypatch):
     _, problem = slow_problem(intercept="free", n_jobs=threads)

@@ -107,6 +107,8 @@ class DualCoordinate(Solver):
         if problem.intercept == "free":
             stride = problem.weights_shape[1]
             arrays |= {"b": np.zeros((1, stride)), "centre": np.zeros((1, stride))}
+            balance = np.einsum("nk,nk->k", duals, problem.labels)
+            arrays["centre"][0, : problem.lanes] -= _pull(problem)[: problem.lanes] * balance
             weights |= {"b", "centre"}
         arrays["seed"] = np.array([seed], dtype=np.uint64)
         arrays |= groups

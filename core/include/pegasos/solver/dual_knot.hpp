@@ -28,7 +28,7 @@ static inline void add_to_knot(Knot& knot, std::int64_t row, double size) {
   } else {
     if (size <= knot.least) return;
     at = 0;
-    while (knot.sizes[at] != knot.least) ++at;
+    while (at < kKnotRows - 1 && knot.sizes[at] != knot.least) ++at;
   }
   knot.sizes[at] = size;
   knot.rows[at] = row;

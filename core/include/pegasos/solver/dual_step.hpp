@@ -30,11 +30,12 @@ static inline double dual_step(bool squared, double slack, double cost, double q
   double gradient = slack;
   double most = cost;
   if (squared) {
+    if (!(cost > 0.0)) return 0.0;  // the row has no loss
     const double loss = slack > 0.0 ? cost * slack * slack : 0.0;
     pass.gap += loss + dual * (dual / (4.0 * cost) - slack);
     gradient -= dual / (2.0 * cost);
     q += 1.0 / (2.0 * cost);
-    most = cost > 0.0 ? __builtin_huge_val() : 0.0;
+    most = __builtin_huge_val();
   } else {
     pass.gap += (slack > 0.0 ? cost * slack : 0.0) - dual * slack;
   }
