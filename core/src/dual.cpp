@@ -23,10 +23,10 @@ constexpr double kLastDigits = 1e-14;
 // of the last pass: that is one outlier's, and rows that leave too soon come back with all others.
 constexpr double kFarEnough = 0.1;
 constexpr int64_t kTrusted = 10;   // epochs after which all rows are looked at again, come what may
-constexpr int64_t kFirstLeap = 8;  // passes before the first second-order step
-constexpr int64_t kWorthUntying = 32;      // rows visited for every row of a knot
-constexpr double kWorthMoving = 3.0;       // stored values visited for every number that it moves
-constexpr double kWorthMerging = 1.5;      // stored values visited for every weight that is merged
+constexpr int64_t kFirstLeap = 6;  // epochs before the first second-order step
+constexpr int64_t kWorthUntying = 32;  // rows visited for every row of a knot
+constexpr double kWorthMoving = 3.0;   // values visited for every number it moves, a row's twice
+constexpr double kWorthMerging = 1.5;  // stored values visited for every weight that is merged
 constexpr double kWorthMeeting = 1 << 14;  // stored values that a thread visits in a round
 // Rounds of a pass: more if the threads undo each other's gains, fewer if they hardly meet.
 constexpr int64_t kFewestRounds = 8;
@@ -82,7 +82,7 @@ class GroupRun {
 
   // Second-order steps, of some rows and of all together: each takes as long as some visits.
   void leap() {
-    if (cursor_.passes < kFirstLeap || quiet()) return;
+    if (cursor_.seen < kFirstLeap * problem_.n() || quiet()) return;
     const double visited = static_cast<double>(cursor_.active) * options_.row_size;
     const auto weights = static_cast<double>(problem_.rows.weight_rows());
     if (cursor_.active >= kWorthUntying * kKnotRows && visited >= weights) {
@@ -90,7 +90,7 @@ class GroupRun {
     }
     cursor_.walked += cursor_.active;
     const double values = static_cast<double>(cursor_.walked) * options_.row_size;
-    const int64_t size = problem_.n() + problem_.rows.weight_rows();
+    const int64_t size = 2 * problem_.n() + problem_.rows.weight_rows();
     if (group_.slots == nullptr || values < kWorthMoving * static_cast<double>(size)) return;
     cursor_.walked = 0;
     move_in_span(problem_, changes(), point());

@@ -17,7 +17,7 @@ a list with nothing left to do. Groups of lanes have lists of their own.
 three changes: D is quadratic, and with the changes of w known its maximum there costs no look at
 any row. What leaves the box is clipped; if D falls by that, nothing moves, and the next move is
 shorter. Passes that crawl along a valley become as conjugate gradients, with the pass as their
-preconditioner. From the eighth pass on, one lane, and if 3 (n + d) numbers are at most 32 MB.
+preconditioner. From the sixth epoch on, one lane, and if 3 (n + d) numbers are at most 32 MB.
 
 **A free intercept** is the multiplier of sum a y = 0: b = centre + pull sum a y, and after every
 pass the centre moves to b (the method of multipliers). The certificate finds the best b for w, and
