@@ -17,7 +17,7 @@ a list with nothing left to do. Groups of lanes have lists of their own.
 three changes: D is quadratic, and with the changes of w known its maximum there costs no look at
 any row. What leaves the box is clipped; if D falls by that, nothing moves, and the next move is
 shorter. Passes that crawl along a valley become as conjugate gradients, with the pass as their
-preconditioner. From the sixth epoch on, one lane, and if 3 (n + d) numbers are at most 32 MB.
+preconditioner. From the sixth epoch on, one lane, and if 3 (n + d) numbers are at most 16 MB.
 
 **A free intercept** is the multiplier of sum a y = 0: b = centre + pull sum a y, and after every
 pass the centre moves to b (the method of multipliers). The certificate finds the best b for w, and
@@ -66,7 +66,7 @@ from pegasos.solvers.base import Solver, State, weight_zeros
 
 _GROUP_LANES = 16  # wide enough that a row is read once for many lanes, few enough to shrink
 _IN_CACHE_BYTES = 1 << 23  # of X: prefetching its rows costs more than it gains
-_SPAN_BYTES = 1 << 25  # the most that the span of changes may take
+_SPAN_BYTES = 1 << 24  # the most that the span of changes may take
 _FIRST_ROUNDS = 16  # in which threads merge in the first pass
 _CURSOR = {name: i for i, name in enumerate(_core.GROUP_CURSOR)}
 _IDLE_PASSES = 4  # over all rows, with nothing left to do: float64 is exhausted
