@@ -52,10 +52,11 @@ def main():
             times |= _measure(name, tasks, options.rounds)
     results = {"times": times, "rounds": options.rounds}
     results |= machine.setting() | {"commit": machine.commit()}
-    store.write("threads", results)
     text = "\n".join(_lines(results))
-    store.write_text("threads.md", text + "\n")
     print(text)
+    if set(options.tasks) == set(TASKS):  # no table of some of them
+        store.write("threads", results)
+        store.write_text("threads.md", text + "\n")
 
 
 def _measure(name, tasks, rounds):

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "pegasos/products.hpp"
+#include "pegasos/row_sums.hpp"
 #include "pegasos/solver/dual.hpp"
 #include "problem.hpp"
 
@@ -19,10 +19,11 @@ constexpr std::int64_t words() {
 Knot* knot_of(const std::optional<Vector<std::int64_t>>& array, std::int64_t n) {
   auto* knot = reinterpret_cast<Knot*>(checked_or_null("knot", array, {words<Knot>()}));
   if (knot == nullptr) return nullptr;
-  if (knot->count < 0 || knot->count > kKnotRows) throw std::invalid_argument("no knot");
-  for (std::int64_t i = 0; i < knot->count; ++i) {
-    if (knot->rows[i] < 0 || knot->rows[i] >= n) throw std::invalid_argument("no knot");
+  bool good = knot->count >= 0 && knot->count <= kKnotRows;
+  for (std::int64_t i = 0; good && i < knot->count; ++i) {
+    good = knot->rows[i] >= 0 && knot->rows[i] < n;
   }
+  if (!good) throw std::invalid_argument("knot is not one of these rows");
   return knot;
 }
 
@@ -121,9 +122,8 @@ void bind_dual(nb::module_& m) {
         "Add the sum of factor x over some rows.");
   m.attr("LANE_PASS") = nb::make_tuple("gap", "up", "down", "rise", "lost", "last_gap", "last_up",
                                        "last_down", "reach");
-  m.attr("GROUP_CURSOR") =
-      nb::make_tuple("seen", "steps", "recall", "recalled", "idle", "active", "place", "passes",
-                     "parts", "rounds", "walked", "point", "known");
+  m.attr("GROUP_CURSOR") = nb::make_tuple("seen", "steps", "recall", "recalled", "idle", "active",
+                                          "place", "parts", "rounds", "walked", "point", "known");
   m.attr("SPAN_SLOTS") = kSpanSlots;
   m.attr("KNOT_SIZE") = words<Knot>();
   m.attr("THREAD_ORDER_SIZE") = words<ThreadOrder>();

@@ -67,7 +67,7 @@ class GroupRun {
     const bool worth = values >= rounds * std::max(merged, kWorthMeeting);
     cursor_.parts = worth && cursor_.rounds > 0 ? options_.threads : 1;
     cursor_.place = 0;
-    if (group_.knot != nullptr) group_.knot->count = 0, group_.knot->least = 0.0;
+    if (group_.knot != nullptr) *group_.knot = {};
     for (int64_t k = group_.lanes.first; k < group_.lanes.last; ++k) {
       LanePass& pass = state_.passes[k];
       pass.gap = pass.up = pass.down = pass.rise = pass.lost = 0.0;
@@ -134,7 +134,6 @@ class GroupRun {
     cursor_.active = kept;
     cursor_.recall |= kept == 0 || cursor_.seen - cursor_.recalled >= kTrusted * problem_.n();
     cursor_.parts = 0;
-    ++cursor_.passes;
   }
 
   // Whether a second-order step took the row off its bound.
@@ -222,7 +221,7 @@ class GroupRun {
         places[i] = part.rows == nullptr ? visit : next;
         rows[i] = part.rows == nullptr ? static_cast<std::uint32_t>(next) : part.rows[next];
       }
-      DualRows visits = visits_of(part, rows, batch, settled);
+      const DualRows visits = visits_of(part, rows, batch, settled);
       problem_.lanes == 1 ? problem_.rows.dual_rows(visits) : lanes.visit(part, visits);
       if (!options_.shrink) continue;
       for (int64_t i = 0; i < batch; ++i) {
@@ -291,9 +290,7 @@ class GroupRun {
       if (state_.b != nullptr) merge_intercepts(all, intercepts.data());
       collect(all, losses);
       int64_t round = 0;
-      for (int64_t p = 0; p < parts; ++p) {
-        round += round_size(p);
-      }
+      for (int64_t p = 0; p < parts; ++p) round += round_size(p);
       visited += round;
       cursor_.steps = cursor_.seen += round;
     }

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "pegasos/problem.hpp"
-#include "pegasos/solver/dual_span.hpp"
 
 namespace pegasos {
 namespace {
@@ -20,8 +19,8 @@ struct BoxProblem {
   double H[kKnotRows][kKnotRows];
   double g[kKnotRows];  // the gradient at x
   double low[kKnotRows], high[kKnotRows];
-  double x[kKnotRows] = {};
-  int64_t size = 0;
+  double x[kKnotRows];
+  int64_t size;
 
   void solve() {
     bool moved = true;
@@ -40,52 +39,57 @@ struct BoxProblem {
   }
 };
 
-}  // namespace
-
-void untie(const ProblemView& problem, const Knot& knot, const DualPoint& at) {
+// D as a function of the steps of the knot's duals.
+BoxProblem box_of(const ProblemView& problem, const Knot& knot, const DualPoint& at) {
   const Rows& rows = problem.rows;
-  const double s = problem.s[0];
   const bool squared = problem.loss == Loss::squared_hinge;
+  const double b = at.b != nullptr ? *at.b : 0.0;
   BoxProblem box{};
   box.size = knot.count;
-  std::vector<double> one(static_cast<std::size_t>(rows.weight_rows()));
-  double labels[kKnotRows];
-  for (int64_t i = 0; i < knot.count; ++i) labels[i] = problem.label(knot.rows[i], 0);
+  std::vector<double> x(static_cast<std::size_t>(rows.weight_rows()));  // a row at a time
+  const auto add = [&](int64_t row, double factor) { rows.axpy(row, &factor, x.data(), 1); };
   for (int64_t i = 0; i < knot.count; ++i) {
     const int64_t row = knot.rows[i];
-    const double cost = problem.cost(row, 0, problem.label(row, 0));
-    const double a = at.a[row];
-    double factor = 1.0;
+    const int y = problem.label(row, 0);
+    const double cost = problem.cost(row, 0, y);
     double product = 0.0;
     rows.dot(row, at.w, 1, &product);
-    box.g[i] = 1.0 - labels[i] * (product + (at.b != nullptr ? *at.b : 0.0));
-    box.low[i] = -a;
-    box.high[i] = squared ? std::numeric_limits<double>::infinity() : cost - a;
-    rows.axpy(row, &factor, one.data(), 1);
+    box.g[i] = 1.0 - y * (product + b);
+    box.low[i] = -at.a[row];
+    box.high[i] = squared ? std::numeric_limits<double>::infinity() : cost - at.a[row];
+    add(row, 1.0);
     for (int64_t j = 0; j <= i; ++j) {
-      rows.dot(knot.rows[j], one.data(), 1, &product);
-      box.H[i][j] = box.H[j][i] = labels[i] * labels[j] * (product / s + at.pull);
+      rows.dot(knot.rows[j], x.data(), 1, &product);
+      const int sign = y * problem.label(knot.rows[j], 0);
+      box.H[i][j] = box.H[j][i] = sign * (product / problem.s[0] + at.pull);
     }
-    factor = -1.0;
-    rows.axpy(row, &factor, one.data(), 1);
+    add(row, -1.0);
     if (squared) {
-      box.g[i] -= a / (2.0 * cost);
+      box.g[i] -= at.a[row] / (2.0 * cost);
       box.H[i][i] += 1.0 / (2.0 * cost);
     }
   }
+  return box;
+}
+
+}  // namespace
+
+void untie(const ProblemView& problem, const Knot& knot, const DualPoint& at) {
+  BoxProblem box = box_of(problem, knot, at);
   box.solve();
   for (int64_t i = 0; i < knot.count; ++i) {
-    if (box.x[i] == 0.0 || !std::isfinite(box.x[i])) continue;
+    const double step = box.x[i];
+    if (step == 0.0 || !std::isfinite(step)) continue;
     const int64_t row = knot.rows[i];
+    const int y = problem.label(row, 0);
     double& a = at.a[row];
     const double before = a;
-    // To the bound itself, to the last digit.
-    a = box.x[i] == box.low[i]    ? 0.0
-        : box.x[i] == box.high[i] ? problem.cost(row, 0, problem.label(row, 0))
-                                  : a + box.x[i];
-    const double factor = (a - before) * labels[i] / s;
-    rows.axpy(row, &factor, at.w, 1);
-    if (at.b != nullptr) *at.b += at.pull * (a - before) * labels[i];
+    a += step;
+    if (step == box.low[i]) a = 0.0;  // to the last digit
+    if (step == box.high[i]) a = problem.cost(row, 0, y);
+    const double factor = (a - before) * y / problem.s[0];
+    problem.rows.axpy(row, &factor, at.w, 1);
+    if (at.b != nullptr) *at.b += at.pull * (a - before) * y;
   }
 }
 

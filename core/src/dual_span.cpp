@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "pegasos/products.hpp"
+#include "pegasos/row_sums.hpp"
 
 namespace pegasos {
 namespace {

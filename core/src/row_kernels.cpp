@@ -228,7 +228,7 @@ void prefetch(const RowsView& x, int64_t i) {
 }
 
 template <class Row>
-void dual_rows(const RowsView& x, DualRows& v) {
+void dual_rows(const RowsView& x, const DualRows& v) {
   constexpr int64_t lead = 8;
   // What every visit changes stays in registers.
   LanePass pass = *v.pass;

@@ -47,7 +47,7 @@ struct RowKernels {
   double (*squared_norm)(const RowsView&, std::int64_t row);
   void (*outer)(const RowsView&, std::int64_t row, double factor, double* gram);
   void (*prefetch)(const RowsView&, std::int64_t row);
-  void (*dual_rows)(const RowsView&, DualRows&);
+  void (*dual_rows)(const RowsView&, const DualRows&);
 };
 
 enum class InstructionSet : std::uint8_t { baseline, x86_64_v2, x86_64_v3, x86_64_v4 };
@@ -76,7 +76,7 @@ class Rows {
   }
   void prefetch(std::int64_t row) const { kernels_->prefetch(view_, row); }
   // Steps of dual ascent over rows of one lane; here because it spends its time in row products.
-  void dual_rows(DualRows& visits) const { kernels_->dual_rows(view_, visits); }
+  void dual_rows(const DualRows& visits) const { kernels_->dual_rows(view_, visits); }
 
   // out[k] = w_k . x_row for the first `width` columns of W
   void dot(std::int64_t row, const double* W, std::int64_t stride, std::int64_t width,

@@ -7,6 +7,9 @@
 // A free intercept is the multiplier of sum a y = 0, found by the method of multipliers:
 // b = centre + pull sum a y, pull added to q_i; after every pass the centre moves to b.
 //
+// Between passes of one lane come second-order steps: of the rows that moved most (dual_knot.hpp),
+// and of all in the span of their last changes (dual_span.hpp).
+//
 // Rows whose duals stay at a bound in all lanes of a group leave its list, until they are asked
 // for again. One group may be visited by several threads: each has rows and a copy of w of its own,
 // merged many times in a pass: as often as it takes to lose little of what each gains for itself.
@@ -29,7 +32,6 @@ struct GroupCursor {
   std::int64_t idle;      // passes over all rows, the last ones, in which nothing was left to do
   std::int64_t active;    // rows in the list
   std::int64_t place;     // visits, or rounds of several threads, in the pass in hand
-  std::int64_t passes;    // whole passes
   std::int64_t parts;     // threads that share the pass in hand; 0: it has not begun
   std::int64_t rounds;    // and how often they merge; 0: threads do not pay
   std::int64_t walked;    // rows visited since the last move in the span of changes

@@ -8,7 +8,14 @@
 namespace pegasos {
 
 struct ProblemView;
-struct DualPoint;
+
+// Where coordinate ascent stands.
+struct DualPoint {
+  double* a;
+  double* w;
+  double* b;    // or null
+  double pull;  // of a free intercept
+};
 
 constexpr std::int64_t kKnotRows = 32;
 

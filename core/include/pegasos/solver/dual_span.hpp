@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "pegasos/problem.hpp"
+#include "pegasos/solver/dual_knot.hpp"
 
 namespace pegasos {
 
@@ -19,14 +20,6 @@ struct Changes {
   double* reach;        // how far to go towards the maximum: its share of the way
   std::int64_t* point;  // the slot that holds where a and w were
   std::int64_t* known;  // changes in the slots before it; -1: there is no point yet
-};
-
-// Where coordinate ascent stands.
-struct DualPoint {
-  double* a;
-  double* w;
-  double* b;    // or null
-  double pull;  // of a free intercept
 };
 
 // Adds the change since the last call to the span, and moves towards its maximum if D rises.

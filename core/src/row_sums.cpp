@@ -1,4 +1,4 @@
-#include "pegasos/products.hpp"
+#include "pegasos/row_sums.hpp"
 
 #include <algorithm>
 #include <vector>
