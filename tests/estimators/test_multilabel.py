@@ -7,7 +7,7 @@ from sklearn.datasets import make_multilabel_classification
 from sklearn.multiclass import OneVsRestClassifier
 
 from pegasos import LinearSVC, certify
-from pegasos.estimators import multilabel
+from pegasos.tasks import multilabel
 
 
 def data(n=300, labels=7):

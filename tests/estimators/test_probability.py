@@ -9,7 +9,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import brier_score_loss, log_loss
 
 from pegasos import LinearSVC, LinearSVCCV
-from pegasos.estimators.probability import couple, fit_calibrator, fit_sigmoid
+from pegasos.tasks.probability import couple, fit_calibrator, fit_sigmoid
 
 
 def binary(n=2000):

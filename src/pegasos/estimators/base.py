@@ -19,16 +19,16 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from pegasos.arguments import functions
 from pegasos.certificate import Certificate
 from pegasos.driver import Outcome
-from pegasos.estimators.decision import products, row_blocks, votes
-from pegasos.estimators.labels import check_classes_weigh
-from pegasos.estimators.probability import Calibrator, method_of, probabilities
-from pegasos.estimators.training import Task, Training
 from pegasos.limits import Limits
 from pegasos.problem import check_sample_weight
 from pegasos.progress import ProgressLine
 from pegasos.rows import IN_PLACE
 from pegasos.solve import check_loss, check_scaling, check_tol, resolve_intercept
 from pegasos.solvers import Solver, by_name
+from pegasos.tasks.decision import products, row_blocks, votes
+from pegasos.tasks.labels import check_classes_weigh
+from pegasos.tasks.probability import Calibrator, method_of, probabilities
+from pegasos.tasks.training import Task, Training
 
 READ_TYPES = [*IN_PLACE, np.bool_]  # anything else becomes float64
 SCHEMES = ("ovr", "ovo", "crammer_singer")

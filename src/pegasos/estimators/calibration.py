@@ -11,10 +11,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedKFold
 
 from pegasos.certificate import Floats
-from pegasos.estimators.decision import products
-from pegasos.estimators.path import Fold, cross_validate
-from pegasos.estimators.probability import Calibrator, fit_calibrator
-from pegasos.estimators.training import Task, Training
+from pegasos.tasks.decision import products
+from pegasos.tasks.path import Fold, cross_validate
+from pegasos.tasks.probability import Calibrator, fit_calibrator
+from pegasos.tasks.training import Task, Training
 
 _FOLDS = 5
 

@@ -24,11 +24,11 @@ from pegasos.arguments import floats, whole
 from pegasos.estimators.base import LinearClassifier
 from pegasos.estimators.calibration import calibrate, calibrators_of
 from pegasos.estimators.linear import model_of
-from pegasos.estimators.path import Fold, Path, Score, cross_validate
-from pegasos.estimators.probability import Calibrator, method_of
-from pegasos.estimators.training import Task, Training, train
 from pegasos.limits import Limits
 from pegasos.solvers import Solver
+from pegasos.tasks.path import Fold, Path, Score, cross_validate
+from pegasos.tasks.probability import Calibrator, method_of
+from pegasos.tasks.training import Task, Training, train
 
 _PATH_TIME = 0.8  # of max_time: the rest is for the fit on all rows
 

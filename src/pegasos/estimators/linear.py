@@ -16,12 +16,12 @@ from pegasos.arguments import number, whole
 from pegasos.driver import Outcome
 from pegasos.estimators.base import LinearClassifier
 from pegasos.estimators.calibration import calibrate
-from pegasos.estimators.labels import pair_sizes
-from pegasos.estimators.multilabel import train_labels
-from pegasos.estimators.probability import method_of
-from pegasos.estimators.training import Task, Training, train
 from pegasos.estimators.validation import Validation, checked_set
 from pegasos.solvers import DualCoordinate, Solver
+from pegasos.tasks.labels import pair_sizes
+from pegasos.tasks.multilabel import train_labels
+from pegasos.tasks.probability import method_of
+from pegasos.tasks.training import Task, Training, train
 
 
 class LinearSVC(LinearClassifier):

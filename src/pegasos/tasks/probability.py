@@ -15,7 +15,6 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.isotonic import IsotonicRegression
 
 from pegasos.certificate import Floats
 
@@ -44,6 +43,18 @@ class Sigmoid:
         return _sigmoid(-(self.A * scores + self.B))
 
 
+@dataclass(frozen=True)
+class Isotonic:
+    """A curve that rises with the scores: straight between its knots, level beyond them."""
+
+    scores: Floats
+    values: Floats
+
+    def predict(self, scores: Floats) -> Floats:
+        """The probabilities."""
+        return np.interp(scores, self.scores, self.values)
+
+
 def fit_calibrator(
     method: str, scores: Floats, positive: NDArray[np.bool_], weight: Floats | None = None
 ) -> Calibrator:
@@ -53,11 +64,18 @@ def fit_calibrator(
         method = "isotonic" if scores.size >= ENOUGH_ROWS else "sigmoid"
     if method == "sigmoid":
         return fit_sigmoid(scores, positive, weight)
+    return fit_isotonic(scores, positive, weight)
+
+
+def fit_isotonic(scores: Floats, positive: NDArray[np.bool_], weight: Floats) -> Isotonic:
+    """The curve that rises with the scores and is nearest to the labels."""
+    from sklearn.isotonic import IsotonicRegression
+
     low, high = _targets(positive, weight)
-    curve: Calibrator = IsotonicRegression(y_min=low, y_max=high, out_of_bounds="clip").fit(
+    curve = IsotonicRegression(y_min=low, y_max=high, out_of_bounds="clip").fit(
         scores, positive.astype(np.float64), sample_weight=weight
     )
-    return curve
+    return Isotonic(np.asarray(curve.X_thresholds_), np.asarray(curve.y_thresholds_))
 
 
 def _targets(positive: NDArray[np.bool_], weight: Floats) -> tuple[float, float]:

@@ -15,13 +15,13 @@ from scipy import sparse
 from pegasos import threads
 from pegasos.certificate import Floats
 from pegasos.driver import Callback, Outcome
-from pegasos.estimators.labels import class_weights, one_vs_rest
 from pegasos.fleet import Member, run_any, run_fleet
 from pegasos.joint import as_joint
 from pegasos.limits import Limits
 from pegasos.problem import Intercept, Loss, Problem, make_problem
 from pegasos.solvers import Choice, CrammerSinger, InteriorPoint, Solver, choice_of
 from pegasos.solvers.auto import TINY_VALUES
+from pegasos.tasks.labels import class_weights, one_vs_rest
 
 # Tiny problems are solved to this by InteriorPoint whatever tol says: it costs milliseconds, and
 # results then agree to nearly all digits.

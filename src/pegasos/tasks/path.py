@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 from pegasos import threads
 from pegasos.certificate import Certificate, Floats
 from pegasos.driver import Outcome
-from pegasos.estimators.labels import one_vs_rest
-from pegasos.estimators.training import Task, Training, pair_threads
 from pegasos.fleet import side_by_side
 from pegasos.history import Record, asked_to_stop
 from pegasos.interrupt import Interruption
 from pegasos.joint import as_joint
 from pegasos.problem import Problem
+from pegasos.tasks.labels import one_vs_rest
+from pegasos.tasks.training import Task, Training, pair_threads
 
 Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
 """Rows to train on, and rows to hold out."""

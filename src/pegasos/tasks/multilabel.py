@@ -12,10 +12,10 @@ from scipy import sparse
 
 from pegasos.certificate import Certificate, Floats, certify
 from pegasos.driver import Outcome, StopReason
-from pegasos.estimators.labels import class_weights
-from pegasos.estimators.training import Training
 from pegasos.history import History, Record
 from pegasos.problem import Problem
+from pegasos.tasks.labels import class_weights
+from pegasos.tasks.training import Training
 
 _BLOCK_BYTES = 1 << 29  # of weights and duals
 _GROUP = 16  # lanes that read a row together

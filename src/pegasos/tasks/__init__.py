@@ -1,0 +1,1 @@
+"""From classes and labels to lanes, and back: what the estimators and the command line share."""
