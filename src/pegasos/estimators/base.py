@@ -25,7 +25,7 @@ from pegasos.progress import ProgressLine
 from pegasos.rows import IN_PLACE
 from pegasos.solve import check_loss, check_scaling, check_tol, resolve_intercept
 from pegasos.solvers import Solver, by_name
-from pegasos.tasks.decision import products, row_blocks, votes
+from pegasos.tasks.decision import decision, products, row_blocks
 from pegasos.tasks.labels import check_classes_weigh
 from pegasos.tasks.probability import Calibrator, method_of, probabilities
 from pegasos.tasks.training import Task, Training
@@ -52,10 +52,9 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self, "coef_")
         X = validate_data(self, X, accept_sparse="csr", dtype=READ_TYPES, reset=False)
-        if self._pairs:
-            return votes(X, self.coef_, self.intercept_, len(self.classes_))
-        scores = products(X, self.coef_, self.intercept_)
-        return scores.ravel() if len(self.classes_) == 2 and scores.shape[1] == 1 else scores
+        count = len(self.classes_)
+        scores = decision(X, self.coef_, self.intercept_, count, self._pairs)
+        return scores.ravel() if count == 2 and scores.shape[1] == 1 else scores
 
     def predict(self, X: Any) -> Any:
         """The class with the largest score; of many labels, those with a positive one.

@@ -27,6 +27,13 @@ def products(X: Any, coef: Any, intercept: Floats) -> Floats:
     return out
 
 
+def decision(X: Any, coef: Any, intercept: Floats, classes: int, pairs: bool) -> Floats:
+    """The scores of classes, or of labels: those of the lanes, or the votes of pairs."""
+    if pairs and classes > 2:
+        return votes(X, coef, intercept, classes)
+    return products(X, coef, intercept)
+
+
 def row_blocks(rows: int, columns: int) -> list[tuple[int, int]]:
     """Ranges of rows with some megabytes of ``columns`` float64 values each."""
     step = max(1, _BLOCK_BYTES // (8 * max(1, columns)))

@@ -1,0 +1,79 @@
+"""What readers return: rows and labels, and how to say what is wrong with a file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+MOST_FEATURES = 1 << 26
+"""An index beyond this is taken for a mistake unless the number of features is declared."""
+
+
+class DataError(ValueError):
+    """A file that cannot be read, and where: ``path``, ``line`` and ``column`` count from 1."""
+
+    def __init__(
+        self, path: Any, what: str, line: int | None = None, column: int | None = None
+    ) -> None:
+        """``what`` says what is wrong, and what to do."""
+        place = "".join(f":{number}" for number in (line, column) if number is not None)
+        super().__init__(f"{path}{place}: {what}")
+        self.path, self.what, self.line, self.column = str(path), what, line, column
+
+    def __reduce__(self) -> Any:
+        """Pickled, it comes back whole."""
+        return type(self), (self.path, self.what, self.line, self.column)
+
+
+@dataclass(frozen=True)
+class Data:
+    """Some rows of a file, or all."""
+
+    X: Any  # (n, d), CSR or an array; None where ``text`` is the only content
+    y: Any = (
+        None  # (n,) numbers or strings; an indicator matrix (n, labels) in CSR; None: no labels
+    )
+    sample_weight: NDArray[np.float64] | None = None
+    qid: NDArray[np.int64] | None = None  # query of each row, as in svmlight files
+    feature_names: tuple[str, ...] | None = None
+    label_names: NDArray[np.float64] | None = None  # of the columns of an indicator matrix
+    text: Sequence[str] | None = None  # of the text column
+    bad_lines: tuple[BadLine, ...] = ()  # the first of those skipped
+    bad_count: int = 0  # all that were skipped
+    notes: tuple[str, ...] = ()  # what was decided on the way, for people
+
+    @property
+    def n(self) -> int:
+        """Rows."""
+        return len(self.text) if self.X is None and self.text is not None else self.X.shape[0]
+
+
+@dataclass(frozen=True)
+class BadLine:
+    """A line that was skipped."""
+
+    line: int
+    column: int
+    what: str
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a file is to be read; what a format has no use for must be left alone."""
+
+    format: str | None = None  # one of ``pegasos.data.FORMATS``; None goes by the file's name
+    features: int | None = None  # declared number of features
+    zero_based: bool | Literal["auto"] = False  # svmlight: indices begin with 0
+    multilabel: bool = False  # svmlight: labels like 1,3,7
+    skip_bad_lines: bool = False  # svmlight and CSV
+    label: str | int | None = None  # CSV, Parquet: the label's column; None: "label", or the first
+    weight: str | int | None = None  # CSV, Parquet: the column of sample weights
+    text: str | int | None = None  # CSV, Parquet: a column of text
+    header: bool | None = None  # CSV; None: there is one if the first line has no number
+    delimiter: str | None = None  # CSV; None: by the file's name, .tsv has tabs
+    dtype: type[np.float32] | type[np.float64] = np.float64
+    threads: int | None = None

@@ -1,0 +1,82 @@
+"""A trained linear model by itself: what is saved to files, and predicts without scikit-learn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from pegasos.certificate import Certificate, Floats
+from pegasos.data.dataset import Data
+from pegasos.steps.base import Step
+from pegasos.tasks.decision import decision, row_blocks
+from pegasos.tasks.decision import products as lane_scores
+from pegasos.tasks.probability import Calibrator, probabilities
+
+Scheme = Literal["ovr", "ovo", "crammer_singer", "labels"]
+"""What the lanes are: classes (one lane for two), pairs of classes, all classes, or labels."""
+
+
+@dataclass(frozen=True)
+class LinearModel:
+    """Weights and what belongs to them."""
+
+    coef: Any  # (lanes, d): an array, or CSR
+    intercept: Floats  # (lanes,)
+    classes: NDArray[Any]  # numbers or strings; of labels, their names
+    scheme: Scheme = "ovr"
+    certificate: Certificate | None = None  # None: a model from elsewhere
+    parameters: Mapping[str, Any] = field(default_factory=dict)  # C, lam, loss, intercept, tol, ...
+    training: Mapping[str, Any] = field(default_factory=dict)  # stop_reason, solver, epochs, ...
+    data: Mapping[str, Any] = field(default_factory=dict)  # fingerprint of the training rows
+    feature_names: tuple[str, ...] | None = None
+    calibrators: tuple[Calibrator, ...] | None = None  # one per lane, for probabilities
+    steps: tuple[Step, ...] = ()  # what rows go through first
+
+    @property
+    def features(self) -> int:
+        """The number of features."""
+        return int(self.coef.shape[1])
+
+    @property
+    def lanes(self) -> int:
+        """The number of weight vectors."""
+        return int(self.coef.shape[0])
+
+    def prepared(self, data: Data) -> Data:
+        """Rows after all steps."""
+        for step in self.steps:
+            data = step.apply(data)
+        return data
+
+    def scores(self, X: Any) -> Floats:
+        """As ``LinearSVC.decision_function``: (n,) for two classes, else (n, classes)."""
+        count, pairs = self.classes.size, self.scheme == "ovo"
+        scores = decision(X, self.coef, self.intercept, count, pairs)
+        return scores.ravel() if self.scheme != "labels" and scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> Any:
+        """The class of each row; of labels, an indicator matrix in CSR."""
+        return self.chosen(self.scores(X))
+
+    def chosen(self, scores: Floats) -> Any:
+        """The classes, or labels, that scores stand for."""
+        if self.scheme == "labels":
+            return sparse.csr_matrix(scores > 0, dtype=np.int64)
+        found = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        return self.classes[found]
+
+    def probabilities(self, X: Any) -> Floats:
+        """(n, classes), rows of sum 1; raises ValueError without calibrators."""
+        if self.calibrators is None:
+            raise ValueError("the model has no probabilities: train it with probability")
+        count, pairs = self.classes.size, self.scheme == "ovo"
+        out = np.empty((X.shape[0], count))
+        for lo, hi in row_blocks(X.shape[0], count**2 if pairs else count):
+            scores = lane_scores(X[lo:hi], self.coef, self.intercept)
+            out[lo:hi] = probabilities(self.calibrators, scores, count, pairs)
+        return out

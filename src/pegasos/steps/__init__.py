@@ -1,0 +1,1 @@
+"""What rows go through before a model sees them, saved with it: text to numbers, scaling."""
