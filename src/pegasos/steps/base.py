@@ -10,7 +10,7 @@ from pegasos.data.dataset import Data
 
 
 class Step(Protocol):
-    """Learned from the training rows, applied to any; saved as numbers and arrays, never as code."""
+    """Learned from training rows, applied to any; saved as numbers and arrays, never as code."""
 
     kind: ClassVar[str]
 
