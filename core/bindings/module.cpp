@@ -9,4 +9,5 @@ NB_MODULE(_core, m) {
   binding::bind_newton(m);
   binding::bind_dual(m);
   binding::bind_crammer_singer(m);
+  binding::bind_svmlight(m);
 }

@@ -2,7 +2,7 @@
 The C++ core of pegasos: rows, solvers' inner loops, the certificate's sums.
 """
 
-from typing import Annotated, Final
+from typing import Annotated, Final, overload
 
 import numpy
 from numpy.typing import NDArray
@@ -149,3 +149,44 @@ def crammer_singer_advance(problem: Problem, *, seed: int, W: Annotated[NDArray[
     """
     Run the sequential dual method until a stop (True) or out of work (False).
     """
+
+class SvmlightParser:
+    """Parses svmlight text, block by block."""
+
+    def __init__(self, *, first_index: int, features: int, most_features: int, multilabel: bool, skip_bad_lines: bool, single: bool) -> None: ...
+
+    def feed(self, text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], *, last: bool, threads: int) -> int:
+        """Parse the whole lines of the text; returns how many bytes that was."""
+
+    def take(self) -> tuple:
+        """
+        (labels, label_ends, ends, indices, values, queries) parsed since the last call.
+        """
+
+    @property
+    def error(self) -> tuple[int, int, str] | None: ...
+
+    @property
+    def bad_lines(self) -> list[tuple[int, int, str]]: ...
+
+    @property
+    def bad_count(self) -> int: ...
+
+    @property
+    def smallest_index(self) -> int: ...
+
+    @property
+    def largest_index(self) -> int: ...
+
+@overload
+def svmlight_text(*, labels: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], label_ends: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, queries: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, ends: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], first_index: int) -> bytes: ...
+
+@overload
+def svmlight_text(*, labels: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], label_ends: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, queries: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, ends: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], first_index: int) -> bytes: ...
+
+@overload
+def svmlight_text(*, labels: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], label_ends: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, queries: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, ends: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], first_index: int) -> bytes: ...
+
+@overload
+def svmlight_text(*, labels: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], label_ends: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, queries: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, ends: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], first_index: int) -> bytes:
+    """Rows as svmlight text."""

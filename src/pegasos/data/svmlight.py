@@ -1,0 +1,272 @@
+"""svmlight (LIBSVM) text: LABEL INDEX:VALUE ... a line, read block by block and written.
+
+The parser is the core's (``svmlight.cpp``). Text is read in blocks whose lines are split over
+threads, into arrays that grow in place: so a file of any size, compressed or from a pipe, takes
+its rows in memory and some megabytes more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from pegasos import _core, threads
+from pegasos.data.dataset import MOST_FEATURES, BadLine, Data, DataError, Options
+from pegasos.data.files import create_binary, open_binary
+from pegasos.data.temporary import new_file
+
+_BLOCK_BYTES = 1 << 20  # of text, for each thread
+_LONGEST_LINE = 1 << 28
+
+
+def read(path: Any, options: Options) -> Data:
+    """All rows of a file."""
+    text = _Text(path, options)
+    for _ in text.parsed():
+        pass
+    data = text.take()
+    if data.n == 0:
+        raise DataError(path, "there are no rows in it")
+    return text.settled(data)
+
+
+def blocks(path: Any, options: Options) -> Iterator[Data]:
+    """The rows in order, some megabytes of text at a time; each block is as wide as its indices.
+
+    With ``zero_based="auto"`` the file is read twice.
+    """
+    base: int | None = None
+    if options.zero_based == "auto":
+        scan = _Text(path, options)
+        for _ in scan.parsed():
+            scan.take()
+        base = scan.decided()
+    text = _Text(path, options, base)
+    for _ in text.parsed():
+        data = text.take()
+        if data.n:
+            yield text.settled(data)
+
+
+class _Text:
+    """A file on its way through the parser."""
+
+    def __init__(self, path: Any, options: Options, base: int | None = None) -> None:
+        self.path, self.options = path, options
+        self.threads = threads.cores() if options.threads is None else options.threads
+        self.guess = options.zero_based == "auto" and base is None
+        first = base if base is not None else 1 if options.zero_based is False else 0
+        self.parser = _core.SvmlightParser(
+            first_index=first,
+            features=0 if self.guess else options.features or 0,
+            most_features=max(MOST_FEATURES, options.features or 0) + self.guess,
+            multilabel=options.multilabel,
+            skip_bad_lines=options.skip_bad_lines,
+            single=options.dtype is np.float32,
+        )
+
+    def parsed(self) -> Iterator[None]:
+        """Parse the file; a pause after every block."""
+        buffer = np.empty(_BLOCK_BYTES * self.threads, dtype=np.uint8)
+        held = 0  # bytes of a line that goes on
+        with open_binary(self.path) as file:
+            while True:
+                got = _fill(file, buffer[held:])
+                last = got < buffer.size - held
+                size = held + got
+                used = self.parser.feed(buffer[:size], last=last, threads=self.threads)
+                if self.parser.error is not None:
+                    line, column, what = self.parser.error
+                    raise DataError(self.path, what, line, column)
+                yield
+                if last:
+                    return
+                held = size - used
+                if held == buffer.size:
+                    buffer = self.larger(buffer)
+                else:
+                    buffer[:held] = buffer[used:size].copy()
+
+    def larger(self, buffer: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """Room for a line longer than a block."""
+        if 2 * buffer.size > _LONGEST_LINE:
+            raise DataError(
+                self.path, f"a line is longer than {_LONGEST_LINE >> 20} MB: is this svmlight text?"
+            )
+        wider = np.empty(2 * buffer.size, dtype=np.uint8)
+        wider[: buffer.size] = buffer
+        return wider
+
+    def take(self) -> Data:
+        """What was parsed since the last call, before it is known where indices begin."""
+        labels, label_ends, ends, indices, values, queries = self.parser.take()
+        indptr = np.concatenate([np.zeros(1, dtype=np.int64), ends])
+        if indices.dtype == np.int32 and indptr[-1] <= np.iinfo(np.int32).max:
+            indptr = indptr.astype(np.int32)
+        width = max(1, self.options.features or 0, self.parser.largest_index + 1)
+        X = _csr(values, indices, indptr, width)
+        y: Any = labels
+        names = None
+        if self.options.multilabel:
+            names, codes = np.unique(labels, return_inverse=True)
+            ones = np.ones(labels.size, dtype=np.int8)
+            starts = np.concatenate([np.zeros(1, dtype=np.int64), label_ends])
+            y = _csr(ones, codes.astype(np.int32), starts.astype(np.int32), names.size)
+        return Data(
+            X,
+            y,
+            qid=queries if queries.size else None,
+            label_names=names,
+            bad_lines=tuple(BadLine(*bad) for bad in self.parser.bad_lines),
+            bad_count=self.parser.bad_count,
+        )
+
+    def decided(self) -> int:
+        """The first index, where it was left open."""
+        return 0 if self.parser.smallest_index == 0 else 1
+
+    def settled(self, data: Data) -> Data:
+        """Indices that begin with 0, whatever they do in the file."""
+        if not self.guess:
+            return data
+        first, width = self.decided(), data.X.shape[1]
+        seen = self.parser.smallest_index
+        if first == 1:
+            data.X.indices[:] -= 1
+            width = max(1, width - 1)
+        declared = self.options.features
+        if declared is not None and data.X.indices.size and data.X.indices.max() >= declared:
+            raise DataError(
+                self.path,
+                f"index {self.parser.largest_index} is beyond the declared {declared} features, "
+                f"indices beginning with {first}",
+            )
+        X = _csr(data.X.data, data.X.indices, data.X.indptr, declared or width)
+        note = f"indices begin with {first}: the smallest is {max(seen, 0)}"
+        return Data(**{**vars(data), "X": X, "notes": (*data.notes, note)})
+
+
+def _fill(file: BinaryIO, room: NDArray[np.uint8]) -> int:
+    """Read until the room is full or the file ends; how many bytes came."""
+    view, got = memoryview(room), 0  # type: ignore[arg-type]
+    while got < room.size:
+        more = file.readinto(view[got:])  # type: ignore[attr-defined]
+        if not more:
+            break
+        got += more
+    return got
+
+
+def _csr(values: Any, indices: Any, indptr: Any, width: int) -> sparse.csr_matrix:
+    """A CSR matrix of arrays that are known to be right: SciPy would look through them."""
+    X = sparse.csr_matrix((indptr.size - 1, width), dtype=values.dtype)
+    X.data, X.indices, X.indptr = values, indices, indptr
+    X.has_sorted_indices = X.has_canonical_format = True
+    return X
+
+
+class SvmlightWriter:
+    """Writes rows to a file that takes its place when all are written.
+
+    ::
+
+        with SvmlightWriter("rows.svm") as writer:
+            writer.add(data)
+    """
+
+    def __init__(self, path: Any, *, zero_based: bool = False, overwrite: bool = False) -> None:
+        """Indices are written from 1, or from 0."""
+        self.path, self.first, self.overwrite = path, 0 if zero_based else 1, overwrite
+        self._stack = ExitStack()
+
+    def __enter__(self) -> SvmlightWriter:
+        """Begin the file."""
+        unfinished = self._stack.enter_context(new_file(self.path, self.overwrite))
+        self._file = self._stack.enter_context(create_binary(unfinished))
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        """Put the file into its place, or leave what was there."""
+        self._stack.__exit__(*error)
+
+    def add(self, data: Data) -> None:
+        """Write some rows."""
+        self._file.write(text_of(data, self.first))
+
+
+def write_svmlight(
+    X: Any,
+    y: ArrayLike,
+    path: Any,
+    *,
+    zero_based: bool = False,
+    qid: ArrayLike | None = None,
+    overwrite: bool = False,
+) -> None:
+    """Write rows X (n, d), sparse or dense, and their labels; zeros are left out.
+
+    ``y`` holds numbers (n,), or is an indicator matrix (n, labels) of 0 and 1. Values are written
+    in the fewest digits that read back as the same bits.
+    """
+    queries = None if qid is None else np.ascontiguousarray(qid, dtype=np.int64)
+    labels: Any = y if sparse.issparse(y) else np.asarray(y)
+    names = np.arange(labels.shape[1], dtype=np.float64) if labels.ndim == 2 else None
+    with SvmlightWriter(path, zero_based=zero_based, overwrite=overwrite) as writer:
+        writer.add(Data(X, labels, qid=queries, label_names=names))
+
+
+def text_of(data: Data, first_index: int = 1) -> bytes:
+    """Rows as svmlight text."""
+    X = data.X if sparse.issparse(data.X) else sparse.csr_matrix(np.asarray(data.X))
+    X = X.tocsr()
+    if not X.has_sorted_indices:
+        X = X.sorted_indices()
+    n = X.shape[0]
+    values = X.data if X.dtype == np.float32 else X.data.astype(np.float64)
+    if not np.isfinite(values).all():
+        raise ValueError("X holds NaN or infinity, which svmlight text has no words for")
+    labels, label_ends = _labels(data, n)
+    indices = X.indices if X.indices.dtype == np.int32 else X.indices.astype(np.int64)
+    text: bytes = _core.svmlight_text(
+        labels=labels,
+        label_ends=label_ends,
+        queries=None if data.qid is None else np.ascontiguousarray(data.qid),
+        ends=X.indptr[1:].astype(np.int64),
+        indices=np.ascontiguousarray(indices),
+        values=np.ascontiguousarray(values),
+        first_index=first_index,
+    )
+    return text
+
+
+def _labels(data: Data, n: int) -> tuple[NDArray[np.float64], NDArray[np.int64] | None]:
+    y = data.y
+    if y is None:
+        return np.zeros(n), None
+    if y.shape[0] != n:
+        raise ValueError(f"X has {n} rows, y {y.shape[0]}")
+    if y.ndim == 1:
+        try:
+            labels = np.ascontiguousarray(y, dtype=np.float64)
+        except ValueError:
+            raise ValueError(
+                f"svmlight labels are numbers, got {y[0]!r}: number the classes first"
+            ) from None
+        if not np.isfinite(labels).all():
+            raise ValueError("y holds NaN or infinity")
+        return labels, None
+    indicator = sparse.csr_matrix(y)
+    indicator.eliminate_zeros()
+    names = np.arange(y.shape[1]) if data.label_names is None else data.label_names
+    empty = (np.diff(indicator.indptr) == 0) & (np.diff(sparse.csr_matrix(data.X).indptr) == 0)
+    if empty.any():
+        raise ValueError(
+            f"row {int(np.argmax(empty))} has neither labels nor values: a line of svmlight text "
+            "would be empty"
+        )
+    return names[indicator.indices].astype(np.float64), indicator.indptr[1:].astype(np.int64)
