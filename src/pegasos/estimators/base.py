@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from contextlib import ExitStack
-from typing import Any, Literal, Self, cast
+from dataclasses import replace
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,22 +17,18 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from pegasos.arguments import functions
 from pegasos.certificate import Certificate
 from pegasos.driver import Outcome
-from pegasos.limits import Limits
 from pegasos.problem import check_sample_weight
 from pegasos.progress import ProgressLine
 from pegasos.rows import IN_PLACE
-from pegasos.solve import check_loss, check_scaling, check_tol, resolve_intercept
-from pegasos.solvers import Solver, by_name
 from pegasos.tasks.decision import decision, products, row_blocks
 from pegasos.tasks.labels import check_classes_weigh
+from pegasos.tasks.options import checked_training
 from pegasos.tasks.probability import Calibrator, method_of, probabilities
-from pegasos.tasks.training import Task, Training
+from pegasos.tasks.training import Task, Training, not_proven
 
 READ_TYPES = [*IN_PLACE, np.bool_]  # anything else becomes float64
-SCHEMES = ("ovr", "ovo", "crammer_singer")
 
 
 def _has_probabilities(estimator: Any) -> bool:
@@ -134,69 +131,27 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
     def _training(self, stack: ExitStack, began: float, C: Any, lam: Any) -> Training:
         """The options, checked."""
-        solver, limits, intercept = self._checked_options()
-        callbacks = functions("callbacks", self.callbacks)
-        if self.verbose:
-            line = ProgressLine(self.tol, type(self).__name__)
-            callbacks += (stack.enter_context(line),)
-        return Training(
-            solver=solver,
-            tol=check_tol(self.tol),
-            limits=limits,
-            loss=self.loss,
-            intercept=intercept,
-            intercept_scaling=self.intercept_scaling,
-            C=C if lam is None else None,
+        training = checked_training(
+            C=C,
             lam=lam,
+            loss=self.loss,
+            solver=self.solver,
+            tol=self.tol,
+            intercept=self.intercept,
+            fit_intercept=self.fit_intercept,
+            intercept_scaling=self.intercept_scaling,
+            multi_class=self.multi_class,
+            max_iter=self.max_iter,
+            max_time=self.max_time,
             seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
             n_jobs=self.n_jobs,
-            callbacks=callbacks,
+            callbacks=self.callbacks,
             began=began,
         )
-
-    def _checked_options(self) -> tuple[Solver | None, Limits, Any]:
-        check_loss(self.loss)
-        if self.multi_class not in SCHEMES:
-            raise ValueError(
-                f"multi_class must be one of {', '.join(SCHEMES)}, got {self.multi_class!r}"
-            )
-        try:
-            limits = Limits(max_time=self.max_time, max_epochs=self.max_iter)
-        except ValueError as error:
-            raise ValueError(str(error).replace("max_epochs", "max_iter")) from None
-        solver = by_name(self.solver)
-        check_loss(self.loss, solver)
-        if solver is not None:
-            if limits.none:
-                limits = Limits(max_epochs=solver.default_epochs)
-            solver.check_limits(limits)
-        if self.multi_class == "crammer_singer":
-            self._check_joint()
-        intercept: Any = "none"
-        if self.fit_intercept:
-            intercept = resolve_intercept(self.intercept, solver, self.intercept_scaling)
-            if self.intercept == "auto" and self.multi_class == "crammer_singer":
-                intercept = "regularized"
-        elif self.intercept not in ("auto", "none"):
-            raise ValueError(
-                f"fit_intercept=False contradicts intercept={self.intercept!r}; drop one of them"
-            )
-        check_scaling(intercept, self.intercept_scaling)
-        return solver, limits, intercept
-
-    def _check_joint(self) -> None:
-        """Crammer & Singer's problem has one solver, one loss, and no free intercept."""
-        for name, wanted in (("solver", ("auto",)), ("loss", ("hinge",))):
-            if getattr(self, name) not in wanted:
-                raise ValueError(
-                    f"multi_class='crammer_singer' is trained with {name}={wanted[0]!r} only, got "
-                    f"{getattr(self, name)!r}"
-                )
-        if self.intercept == "free":
-            raise ValueError(
-                "multi_class='crammer_singer' has no free intercept: intercept='regularized' or "
-                "'none'"
-            )
+        if not self.verbose:
+            return training
+        line = stack.enter_context(ProgressLine(self.tol, type(self).__name__))
+        return replace(training, callbacks=(*training.callbacks, line))
 
     def _forget(self, *names: str) -> None:
         """Drop attributes of an earlier fit."""
@@ -238,25 +193,3 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         self.stop_reason_: str = "converged" if proven else outcome.stop_reason
         if not proven and warn:
             warnings.warn(not_proven(outcome, self.tol), ConvergenceWarning, stacklevel=3)
-
-
-def not_proven(outcome: Outcome, tol: float) -> str:
-    """What to tell the user of a fit that ended before its proof."""
-    gap = cast(float, np.max(outcome.certificate.relative_gap))
-    if np.isinf(gap):
-        known = "nothing is proven about it yet"
-    elif gap > 1:
-        known = f"its objective is proven to be at most {1 + gap:.3g} times the optimum"
-    else:
-        known = f"the model is proven to be within {gap:.2%} of it"
-    text = (
-        f"The fit stopped ({outcome.stop_reason}) before its objective was proven to be within "
-        f"tol={tol:g} of the optimum: {known}."
-    )
-    if gap <= tol:
-        return text + " Rounding errors could be as large as tol: scale the features."
-    if outcome.stop_reason == "precision":
-        text += " More is not to be had in float64: scale the features, or lower C."
-    if outcome.stop_reason in ("max_epochs", "max_time"):
-        text += " Raise max_iter or max_time, scale the features, or lower C."
-    return text

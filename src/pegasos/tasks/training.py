@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -247,3 +247,25 @@ def _train_pairs(
 def pair_threads(training: Training, task: Task) -> int:
     """Threads for all pairs: each row is in all pairs of its class."""
     return threads.resolve(training.n_jobs, task.values * (task.classes.size - 1))
+
+
+def not_proven(outcome: Outcome, tol: float) -> str:
+    """What to tell the user of a fit that ended before its proof."""
+    gap = cast(float, np.max(outcome.certificate.relative_gap))
+    if np.isinf(gap):
+        known = "nothing is proven about it yet"
+    elif gap > 1:
+        known = f"its objective is proven to be at most {1 + gap:.3g} times the optimum"
+    else:
+        known = f"the model is proven to be within {gap:.2%} of it"
+    text = (
+        f"The fit stopped ({outcome.stop_reason}) before its objective was proven to be within "
+        f"tol={tol:g} of the optimum: {known}."
+    )
+    if gap <= tol:
+        return text + " Rounding errors could be as large as tol: scale the features."
+    if outcome.stop_reason == "precision":
+        text += " More is not to be had in float64: scale the features, or lower C."
+    if outcome.stop_reason in ("max_epochs", "max_time"):
+        text += " Raise max_iter or max_time, scale the features, or lower C."
+    return text

@@ -1,0 +1,103 @@
+"""The options of a fit, checked: the same for the estimators and for the command line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pegasos.arguments import functions
+from pegasos.limits import Limits
+from pegasos.problem import Intercept
+from pegasos.solve import check_loss, check_scaling, check_tol, resolve_intercept
+from pegasos.solvers import Solver, by_name
+from pegasos.tasks.training import Training
+
+SCHEMES = ("ovr", "ovo", "crammer_singer")
+
+
+def checked_training(
+    *,
+    C: float | None,
+    lam: float | None,
+    loss: Any,
+    solver: str | Solver,
+    tol: float,
+    intercept: str,
+    fit_intercept: bool,
+    intercept_scaling: float,
+    multi_class: str,
+    max_iter: float | None,
+    max_time: float | None,
+    seed: int,
+    n_jobs: int | None,
+    callbacks: Any,
+    began: float,
+) -> Training:
+    """How to train; raises for options that are none, or contradict each other."""
+    check_loss(loss)
+    if multi_class not in SCHEMES:
+        raise ValueError(f"multi_class must be one of {', '.join(SCHEMES)}, got {multi_class!r}")
+    config = by_name(solver)
+    check_loss(loss, config)
+    limits = _limits(config, max_iter, max_time)
+    joint = multi_class == "crammer_singer"
+    if joint:
+        _check_joint(solver, loss, intercept)
+    mode = _intercept(intercept, fit_intercept, config, intercept_scaling, joint)
+    check_scaling(mode, intercept_scaling)
+    return Training(
+        solver=config,
+        tol=check_tol(tol),
+        limits=limits,
+        loss=loss,
+        intercept=mode,
+        intercept_scaling=intercept_scaling,
+        C=C if lam is None else None,
+        lam=lam,
+        seed=seed,
+        n_jobs=n_jobs,
+        callbacks=functions("callbacks", callbacks),
+        began=began,
+    )
+
+
+def _limits(config: Solver | None, max_iter: float | None, max_time: float | None) -> Limits:
+    try:
+        limits = Limits(max_time=max_time, max_epochs=max_iter)
+    except ValueError as error:
+        raise ValueError(str(error).replace("max_epochs", "max_iter")) from None
+    if config is not None:
+        if limits.none:
+            limits = Limits(max_epochs=config.default_epochs)
+        config.check_limits(limits)
+    return limits
+
+
+def _intercept(
+    intercept: str,
+    fit_intercept: bool,
+    config: Solver | None,
+    intercept_scaling: float,
+    joint: bool,
+) -> Intercept:
+    if fit_intercept:
+        mode = resolve_intercept(intercept, config, intercept_scaling)
+        return "regularized" if joint and intercept == "auto" else mode
+    if intercept not in ("auto", "none"):
+        raise ValueError(
+            f"fit_intercept=False contradicts intercept={intercept!r}; drop one of them"
+        )
+    return "none"
+
+
+def _check_joint(solver: str | Solver, loss: str, intercept: str) -> None:
+    """Crammer & Singer's problem has one solver, one loss, and no free intercept."""
+    for name, given, wanted in (("solver", solver, "auto"), ("loss", loss, "hinge")):
+        if given != wanted:
+            raise ValueError(
+                f"multi_class='crammer_singer' is trained with {name}={wanted!r} only, got "
+                f"{given!r}"
+            )
+    if intercept == "free":
+        raise ValueError(
+            "multi_class='crammer_singer' has no free intercept: intercept='regularized' or 'none'"
+        )
