@@ -151,19 +151,24 @@ def certify(
     duals: DualsOf,
     *,
     give_up: GiveUp = never,
+    as_is: bool = False,
 ) -> tuple[Certificate, Floats] | None:
     """The certificate of (W, b, duals), and b.
 
     ``W`` is padded as in ``Problem.weights_shape``. With a free intercept ``b`` is not taken but
-    found: the best one for W. ``give_up`` is asked about every 10 ms; if it agrees, the answer is
-    None.
+    found: the best one for W; ``as_is`` takes it. ``give_up`` is asked about every 10 ms; if it
+    agrees, the answer is None.
     """
     free = problem.intercept == "free"
     total = GapSums.zeros(problem)
-    products = np.empty((problem.n, problem.lanes)) if free else None
+    products = np.empty((problem.n, problem.lanes)) if free and not as_is else None
     W = np.ascontiguousarray(W)
-    b = np.zeros(problem.lanes) if free else np.ascontiguousarray(b, dtype=np.float64)
+    b = np.ascontiguousarray(b, dtype=np.float64)
     core_b = np.zeros(problem.lanes)  # a regularized intercept is inside W
+    if free and as_is:
+        core_b = b
+    elif free:
+        b = np.zeros(problem.lanes)
     for lo, hi in blocks(problem):
         if give_up():
             return None

@@ -64,6 +64,7 @@ class Outcome:
     epochs: float
     solver: Solver  # the last one that was at work
     reason: str  # why it was
+    certifying: float = 0.0  # of the seconds, on certificates; summed over threads
 
 
 def run(
@@ -122,6 +123,7 @@ class _Run:
         self.seed, self.start_duals, self.checkpoint_every = seed, start_duals, checkpoint_every
         self.look_first, self.monitor = look_first, monitor
         self.records: list[Record] = []
+        self.certifying = 0.0
         self.exhausted = False  # some lane was left unproven, at the last digits of float64
         self.seen_before = 0  # rows visited for lanes that were trained before the present ones
         self.slice_rows = schedule.first_slice(problem)
@@ -149,6 +151,7 @@ class _Run:
         return Outcome(
             self.W, self.b, self.duals, self.shown(), History(self.records), reason,
             self.seconds(), self.seen_before / self.whole.n, self.solver, self.reason,
+            self.certifying,
         )  # fmt: skip
 
     def groups(self, lanes: NDArray[np.intp], spent: int) -> list[tuple[NDArray[np.intp], int]]:
@@ -276,6 +279,13 @@ class _Run:
 
     def record(self, ended: StopReason | None) -> bool:
         """Certify the present model and keep it; False if an interrupt left no time for that."""
+        began = time.perf_counter()
+        try:
+            return self.certified(ended)
+        finally:
+            self.certifying += time.perf_counter() - began
+
+    def certified(self, ended: StopReason | None) -> bool:
         large = np.prod(self.problem.weights_shape) > _LARGE_WEIGHTS
         seconds = 0.0 if large else _CERTIFY_AFTER_INTERRUPT
         patience = Patience(self.interruption, ended == "interrupted", seconds)

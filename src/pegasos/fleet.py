@@ -245,6 +245,7 @@ class _Fleet:
             self.W, self.b, self.duals, self.proof, History(self.records), reason, self.seconds(),
             max(end.epochs for end in ends), first.solver,
             f"{used} of {self.size} problems; the first: {first.reason}",
+            sum(end.certifying for end in ends),
         )  # fmt: skip
 
     def seconds(self) -> float:

@@ -65,10 +65,14 @@ class LinearModel:
 
     def chosen(self, scores: Floats) -> Any:
         """The classes, or labels, that scores stand for."""
+        found = self.chosen_codes(scores)
+        return found if self.scheme == "labels" else self.classes[found]
+
+    def chosen_codes(self, scores: Floats) -> Any:
+        """Their places in ``classes``; of labels, the indicator matrix."""
         if self.scheme == "labels":
             return sparse.csr_matrix(scores > 0, dtype=np.int64)
-        found = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
-        return self.classes[found]
+        return (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
 
     def probabilities(self, X: Any) -> Floats:
         """(n, classes), rows of sum 1; raises ValueError without calibrators."""

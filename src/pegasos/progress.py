@@ -2,9 +2,32 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 
 from pegasos.history import Record
+
+
+def on_terminal() -> bool:
+    """Whether somebody is looking at stderr."""
+    return sys.stderr.isatty()
+
+
+class PlainProgress:
+    """A callback that prints a line after 1, 2, 4, 8 ... seconds, for stderr that is a file."""
+
+    def __init__(self, tol: float) -> None:
+        """``tol`` is the goal."""
+        self.tol, self._next = tol, 1.0
+
+    def __call__(self, record: Record) -> None:
+        """Print the record, if it is time to."""
+        if record.seconds < self._next:
+            return
+        while self._next <= record.seconds:
+            self._next *= 2
+        print(f"  {_line(record, self.tol)}", file=sys.stderr, flush=True)
 
 
 class ProgressLine:
@@ -32,7 +55,11 @@ class ProgressLine:
     def __call__(self, record: Record) -> None:
         """Show the newest record."""
         if self._status is not None:
-            self._status.update(
-                f"{self.title}: epoch {record.epoch:g}, {record.seconds:.1f} s, proven within "
-                f"{np.max(record.relative_gap):.2e} of the optimum (goal {self.tol:g})"
-            )
+            self._status.update(f"{self.title}: {_line(record, self.tol)}")
+
+
+def _line(record: Record, tol: float) -> str:
+    return (
+        f"epoch {record.epoch:.4g}, {record.seconds:.1f} s, proven within "
+        f"{np.max(record.relative_gap):.2e} of the optimum (goal {tol:g})"
+    )

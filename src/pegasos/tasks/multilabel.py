@@ -98,7 +98,7 @@ class _Blocks:
         self.before = np.zeros(count)  # primal, unpruned
         self.parts: list[Any] = []
         self.records: list[Record] = []
-        self.epochs, self.kept, self.all = 0.0, 0, 0
+        self.epochs, self.certifying, self.kept, self.all = 0.0, 0.0, 0, 0
         self.ended: StopReason | None = None
         self.reason: StopReason = "converged"
         self.last: Outcome | None = None
@@ -123,6 +123,7 @@ class _Blocks:
         """Take note of a block."""
         self.last = outcome
         self.epochs += outcome.epochs
+        self.certifying += outcome.certifying
         self.intercept[lanes] = outcome.b
         self.proof = self.proof.replaced(lanes, outcome.certificate)
         self.before[lanes] = outcome.certificate.primal
@@ -174,7 +175,7 @@ class _Blocks:
         outcome = Outcome(
             np.zeros((0, 0)), self.intercept, None, self.proof, History(self.records),
             self.ended or self.reason, time.perf_counter() - self.training.began,
-            self.epochs, self.last.solver, self.last.reason,
+            self.epochs, self.last.solver, self.last.reason, self.certifying,
         )  # fmt: skip
         return Labels(coef, outcome, pruning)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -44,6 +44,7 @@ class Training:
     n_jobs: int | None
     callbacks: tuple[Callback, ...]
     began: float
+    announce: Callable[[Problem, Choice], None] | None = None  # told of every plan
 
     def problem(
         self,
@@ -71,9 +72,13 @@ class Training:
 
     def plan(self, problem: Problem) -> tuple[Choice, float]:
         """What is to solve the problem, and to what tolerance."""
+        choice = Choice(CrammerSinger(), "all classes are one problem")
+        if not problem.joint:
+            choice = choice_of(self.solver, problem, self.tol)
+        if self.announce is not None:
+            self.announce(problem, choice)
         if problem.joint:
-            return Choice(CrammerSinger(), "all classes are one problem"), self.tol
-        choice = choice_of(self.solver, problem, self.tol)
+            return choice, self.tol
         values = problem.n * problem.rows.row_size * problem.lanes
         tiny = values <= TINY_VALUES and isinstance(choice.solver, InteriorPoint)
         return choice, min(self.tol, _TINY_TOL) if tiny else self.tol

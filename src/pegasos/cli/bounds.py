@@ -1,0 +1,206 @@
+"""Bounds on how far from the optimum a given model is."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from pegasos.certificate import Certificate, Floats
+from pegasos.certificate import certify as certify_problem
+from pegasos.cli.exits import CommandError
+from pegasos.cli.say import class_name
+from pegasos.data.dataset import Data
+from pegasos.joint import as_joint, certify_joint
+from pegasos.model import LinearModel
+from pegasos.problem import Problem, check_sample_weight
+from pegasos.tasks.labels import one_vs_rest
+from pegasos.tasks.options import checked_training
+from pegasos.tasks.training import Task, Training
+
+_FIRST_TOL, _LAST_TOL = 1e-3, 1e-8
+_TIGHT = 0.1  # bounds within this share of each other settle the question
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Of the weight vector that is worst off."""
+
+    at_most: float  # P / D - 1: so far above the optimum, at most
+    at_least: float  # P / P of our solution - 1: so far at least
+    primal: float
+    dual: float
+    rounding: float  # of the ratio
+
+
+def stated(
+    model: LinearModel,
+    C: float | None,
+    lam: float | None,
+    loss: str | None,
+    intercept: str | None,
+    max_time: float | None,
+    threads: int | None,
+) -> Training:
+    """The problem that the model is a solution of: as its file says, or the options."""
+    if C is not None and lam is not None:
+        raise CommandError("--C and --lam exclude each other: give one")
+    known = model.parameters
+    if C is None and lam is None:
+        C, lam = known.get("C"), known.get("lam")
+        if C is None and lam is None:
+            raise CommandError("the file does not say what C was: give --C or --lam")
+    mode = intercept or model.training.get("intercept") or known.get("intercept")
+    if mode in (None, "auto"):
+        mode = "free" if np.any(model.intercept) else "none"
+    if mode == "none" and np.any(model.intercept):
+        raise CommandError("the model has an intercept: --intercept free or regularized")
+    scheme = "crammer_singer" if model.scheme == "crammer_singer" else "ovr"
+    return checked_training(
+        C=C,
+        lam=lam,
+        loss=loss or known.get("loss") or "hinge",
+        solver="auto",
+        tol=_FIRST_TOL,
+        intercept=mode,
+        fit_intercept=True,
+        intercept_scaling=known.get("intercept_scaling") or 1.0,
+        multi_class=scheme,
+        max_iter=None,
+        max_time=max_time,
+        seed=0,
+        n_jobs=threads,
+        callbacks=(),
+        began=time.perf_counter(),
+    )
+
+
+def bounds_of(
+    model: LinearModel, data: Data, X: Any, training: Training, tol: float | None
+) -> Bounds:
+    """Train on the same problem until it is clear how good the model is."""
+    coef = model.coef.toarray() if sparse.issparse(model.coef) else np.asarray(model.coef)
+    found: list[Bounds] = []
+    for problem, lanes in _problems(model, data, X, training):
+        given = _certified(problem, coef[lanes], model.intercept[lanes])
+        duals, precision = None, _FIRST_TOL
+        while True:
+            step = replace(training, tol=precision, began=training.began)
+            outcome = step.run(problem, start_duals=duals, keep_duals=True)
+            bounds = _worst(given, outcome.certificate)
+            duals = outcome.duals
+            settled = bounds.at_most - bounds.at_least <= _TIGHT * bounds.at_most
+            settled = settled or (tol is not None and bounds.at_most <= tol)
+            stopped = outcome.stop_reason in ("max_time", "interrupted")
+            if settled or stopped or precision <= _LAST_TOL:
+                break
+            precision /= 10
+        found.append(bounds)
+    return max(found, key=lambda one: one.at_most)
+
+
+def _certified(problem: Problem, coef: Floats, intercept: Floats) -> Certificate:
+    """The objective of the model as it is."""
+    W = np.zeros(problem.weights_shape)
+    W[:-1, : problem.lanes] = coef.T
+    if problem.intercept == "regularized":
+        W[-1, : problem.lanes] = intercept / problem.bias
+
+    def no_duals(lo: int, hi: int) -> Floats:
+        return np.zeros((hi - lo, problem.lanes))
+
+    prove = certify_joint if problem.joint else certify_problem
+    options = {} if problem.joint else {"as_is": True}
+    proof = prove(problem, W, intercept, no_duals, **options)
+    assert proof is not None  # nobody gives up
+    return proof[0]
+
+
+def _worst(given: Certificate, ours: Certificate) -> Bounds:
+    primal, dual = np.atleast_1d(given.primal), np.atleast_1d(ours.dual)
+    best = np.minimum(np.atleast_1d(ours.primal), primal)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        at_most = np.where(dual > 0, primal / dual - 1, np.inf)
+        at_most = np.where((primal == 0) & (dual == 0), 0.0, at_most)
+        at_least = np.where(best > 0, primal / best - 1, 0.0)
+        rounding = (np.atleast_1d(given.rounding) + np.atleast_1d(ours.rounding)) / dual
+    k = int(np.argmax(at_most))
+    values = (at_most, at_least, primal, dual, rounding)
+    return Bounds(*(float(one[k]) for one in values))
+
+
+def _problems(
+    model: LinearModel, data: Data, X: Any, training: Training
+) -> Iterator[tuple[Problem, Any]]:
+    """The problems that the model's weights solve, and the lanes of each."""
+    weight = None
+    if data.sample_weight is not None:
+        weight = check_sample_weight(data.sample_weight, X.shape[0])
+    class_weight = model.parameters.get("class_weight")
+    if model.scheme == "labels":
+        if class_weight is not None:
+            raise CommandError("class weights of labels cannot be certified yet")
+        yield from _labels(model, data, X, training, weight)
+        return
+    codes = _codes(model, data.y)
+    task = Task(X, model.classes, codes, weight, class_weight, _scheme(model))
+    weights = task.weights()
+    if task.pairs:
+        for lane, (i, j) in enumerate(task.pairs):
+            pair = task.of_pair(i, j)
+            labels, positive, negative = one_vs_rest(pair.codes, weights[[i, j]])
+            problem = training.problem(pair.X, labels, positive, negative, pair.sample_weight)
+            yield problem, np.array([lane])
+        return
+    if training.C is not None:
+        training = replace(training, C=training.C * task.strength)
+    elif training.lam is not None:
+        training = replace(training, lam=training.lam / task.strength)
+    labels, positive, negative = one_vs_rest(codes, weights)
+    problem = training.problem(X, labels, positive, negative, weight)
+    if task.joint:
+        yield as_joint(problem), np.arange(model.lanes)
+        return
+    for lane in range(model.lanes):
+        yield problem.take(np.array([lane])), np.array([lane])
+
+
+def _labels(
+    model: LinearModel, data: Data, X: Any, training: Training, weight: Floats | None
+) -> Iterator[tuple[Problem, Any]]:
+    """Those labels that some rows have and some have not."""
+    names = data.label_names if data.label_names is not None else np.arange(data.y.shape[1])
+    column = {class_name(name): k for k, name in enumerate(names)}
+    for lane, name in enumerate(model.classes):
+        place = column.get(class_name(name))
+        if place is None:
+            continue
+        ones = np.asarray(data.y[:, [place]].todense())[:, 0] > 0
+        if ones.all() or not ones.any():
+            continue
+        labels = np.where(ones, 1, -1).astype(np.int8)[:, None]
+        one = np.ones(1)
+        yield training.problem(X, labels, one, one, weight), np.array([lane])
+
+
+def _codes(model: LinearModel, y: Any) -> Any:
+    """The class of each row, in the model's order."""
+    if y is None or y.ndim != 1:
+        raise CommandError("the rows need a class each")
+    known = {class_name(value): code for code, value in enumerate(model.classes)}
+    values, place = np.unique(y, return_inverse=True)
+    missing = [class_name(value) for value in values if class_name(value) not in known]
+    if missing:
+        raise CommandError(
+            f"the model does not know class {missing[0]}: these are not the rows it was trained on"
+        )
+    return np.array([known[class_name(value)] for value in values], dtype=np.intp)[place]
+
+
+def _scheme(model: LinearModel) -> str:
+    given = model.parameters.get("multi_class")
+    return str(given) if given is not None else str(model.scheme)

@@ -1,0 +1,67 @@
+"""How commands end: exit codes, errors in words, signals."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from functools import wraps
+from types import FrameType
+from typing import Any
+
+import typer
+
+CERTIFIED = 0
+ERROR = 1
+USAGE = 2
+ABOVE_TOL = 3  # saved, but the gap is above tol
+INTERRUPTED = 130  # saved, if there was something to save
+
+
+class CommandError(Exception):
+    """What a command cannot do, in words."""
+
+
+def ends(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Errors as one line on stderr and exit code 1; SIGTERM as Ctrl-C."""
+
+    @wraps(command)
+    def guarded(**given: Any) -> None:
+        signal.signal(signal.SIGTERM, _as_interrupt)
+        try:
+            command(**given)
+        except typer.Exit:
+            raise
+        except KeyboardInterrupt:
+            print("pegasos: interrupted: nothing was saved", file=sys.stderr)
+            raise typer.Exit(INTERRUPTED) from None
+        except BrokenPipeError:
+            # Whoever read the results has seen enough; Python would complain once more at its end.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(ERROR) from None
+        except MemoryError:
+            print("pegasos: error: out of memory", file=sys.stderr)
+            raise typer.Exit(ERROR) from None
+        except (CommandError, ValueError, TypeError, OSError, ImportError) as error:
+            print(f"pegasos: error: {_text(error)}", file=sys.stderr)
+            if "PEGASOS_DEBUG" in os.environ:
+                raise
+            raise typer.Exit(ERROR) from None
+
+    return guarded
+
+
+def _text(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror is not None:
+        place = f"{error.filename}: " if error.filename is not None else ""
+        return f"{place}{error.strerror}"
+    return str(error)
+
+
+def _as_interrupt(_: int, frame: FrameType | None) -> None:
+    handler = signal.getsignal(signal.SIGINT)
+    if callable(handler):
+        handler(signal.SIGINT, frame)
+    else:
+        raise KeyboardInterrupt

@@ -1,0 +1,55 @@
+"""``pegasos export``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pegasos.cli.arguments import Overwrite, SayArguments, takes
+from pegasos.cli.exits import CommandError, ends
+
+_BY_NAME = {".onnx": "onnx", ".liblinear": "liblinear", ".txt": "liblinear"}
+
+
+@ends
+@takes(say=SayArguments)
+def export(
+    model: Annotated[Path, typer.Argument(help="A model: ours, LIBLINEAR's or SVM-light's.")],
+    target: Annotated[Path, typer.Argument(help="Where it goes.")],
+    format: Annotated[
+        str | None,
+        typer.Option(
+            "--to", help="pegasos, liblinear or onnx; the name says without it (.onnx, .liblinear)."
+        ),
+    ] = None,
+    overwrite: Overwrite = False,
+    *,
+    say: SayArguments,
+) -> None:
+    """Write a model in another format.
+
+    Examples:
+
+      pegasos export a9a.model a9a.onnx
+
+      pegasos export a9a.model a9a.liblinear
+    """
+    from pegasos import model_file
+    from pegasos.cli.say import Voice
+    from pegasos.export import FORMATS, read_any, write
+
+    voice = Voice(say)
+    chosen = format or _BY_NAME.get(target.suffix.lower(), "pegasos")
+    if chosen != "pegasos" and chosen not in FORMATS:
+        raise CommandError(f"--to must be pegasos, {' or '.join(FORMATS)}, got {chosen}")
+    if target.exists() and not overwrite:
+        raise CommandError(f"{target} is there already: --overwrite replaces it")
+    found = read_any(model)
+    if chosen == "pegasos":
+        model_file.write(found, target, overwrite=overwrite)
+    else:
+        write(found, target, chosen, overwrite=overwrite)
+    voice.result(target=str(target), format=chosen)
+    voice.finish()

@@ -1,0 +1,170 @@
+"""``pegasos predict``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pegasos.cli.arguments import Overwrite, ReadArguments, SayArguments, takes
+from pegasos.cli.exits import CommandError, ends
+
+if TYPE_CHECKING:
+    from pegasos.cli.metrics import Tally
+    from pegasos.cli.say import Voice
+    from pegasos.data.dataset import Data, Options
+    from pegasos.model import LinearModel
+
+
+@ends
+@takes(read=ReadArguments, say=SayArguments)
+def predict(
+    model: Annotated[Path, typer.Argument(help="A model: ours, LIBLINEAR's or SVM-light's.")],
+    data: Annotated[Path, typer.Argument(help="Rows to predict; labels in it are compared.")],
+    out: Annotated[
+        Path | None, typer.Argument(help="Where predictions go, a line a row; stdout without it.")
+    ] = None,
+    scores: Annotated[bool, typer.Option("--scores", help="Scores instead of classes.")] = False,
+    probabilities: Annotated[
+        bool, typer.Option("--probabilities", help="Probabilities of all classes instead.")
+    ] = False,
+    metrics: Annotated[
+        bool, typer.Option("--metrics", help="A confusion matrix and scores per class, too.")
+    ] = False,
+    threads: Annotated[int | None, typer.Option("--threads", help="Threads.")] = None,
+    overwrite: Overwrite = False,
+    *,
+    read: ReadArguments,
+    say: SayArguments,
+) -> None:
+    """Predict the classes of rows, block by block.
+
+    With labels in the data the accuracy is told as well: on stdout if predictions go to a file.
+
+    Examples:
+
+      pegasos predict a9a.model a9a.t predictions.txt --metrics
+
+      pegasos predict reviews.model new.csv --scores
+    """
+    from pegasos.cli.metrics import Tally
+    from pegasos.cli.reading import options_of
+    from pegasos.cli.say import Voice
+    from pegasos.export import read_any
+
+    voice = Voice(say)
+    if scores and probabilities:
+        raise CommandError("--scores and --probabilities exclude each other")
+    found = read_any(model)
+    if probabilities and found.calibrators is None:
+        raise CommandError(f"{model} has no probabilities: it was trained without them")
+    options = options_of(read, text=text_column(found), n_jobs=threads)
+    kind = "scores" if scores else "probabilities" if probabilities else "classes"
+    tally = Tally(found)
+    with ExitStack() as stack:
+        if out is None:
+            write = sys.stdout.buffer.write
+            # Tables would end up among the predictions.
+            results = Voice(SayArguments(json=False, quiet=True)) if not say.json else voice
+        else:
+            from pegasos.atomic import atomic_write
+
+            write = stack.enter_context(atomic_write(out, overwrite=overwrite)).write
+            results = voice
+        if out is not None or not say.json:
+            for text in lines(found, data, options, kind, tally):
+                write(text)
+        else:
+            for _ in lines(found, data, options, kind, tally):
+                pass
+    tell(voice, results, tally, metrics, to_stdout=out is None and not say.json)
+    voice.finish()
+
+
+def text_column(model: LinearModel) -> str | int | None:
+    """The column of text that the model was trained on."""
+    return model.data.get("text_column")
+
+
+def prepared_blocks(model: LinearModel, path: Path, options: Options) -> Iterator[tuple[Data, Any]]:
+    """The rows of a file as the model wants them: (what was read, X)."""
+    from pegasos.data import blocks
+
+    for block in blocks(path, options):
+        yield block, as_wide(model.prepared(block).X, model.features)
+
+
+def as_wide(X: Any, features: int) -> Any:
+    """X with so many columns: what a model has not seen has no weight."""
+    from scipy import sparse
+
+    if X.shape[1] == features:
+        return X
+    if X.shape[1] > features:
+        return X[:, :features]
+    if not sparse.issparse(X):
+        raise CommandError(
+            f"the rows have {X.shape[1]} features, the model {features}: are they the same columns?"
+        )
+    wide = X.copy()
+    wide.resize((X.shape[0], features))
+    return wide
+
+
+def lines(
+    model: LinearModel, path: Path, options: Options, kind: str, tally: Tally
+) -> Iterator[bytes]:
+    """Predictions as text, a block at a time; labels are counted on the way."""
+    from pegasos.cli.metrics import text_of_classes, text_of_numbers
+
+    for block, X in prepared_blocks(model, path, options):
+        scores = model.scores(X)
+        chosen = model.chosen_codes(scores)
+        tally.add(block, chosen)
+        if kind == "classes":
+            yield text_of_classes(model, chosen)
+        elif kind == "scores":
+            yield text_of_numbers(scores)
+        else:
+            yield text_of_numbers(model.probabilities(X))
+
+
+def tell(voice: Voice, results: Voice, tally: Tally, metrics: bool, to_stdout: bool) -> None:
+    """What the labels say about the predictions."""
+    from pegasos.cli.say import percent
+
+    if tally.widest > tally.model.features:
+        voice.tell(
+            f"note: the data have {tally.widest:,} features, the model {tally.model.features:,}: "
+            "the rest has no weight"
+        )
+    results.result(rows=tally.rows)
+    if not tally.labelled:
+        return
+    results.result(accuracy=tally.accuracy)
+    voice.tell(f"accuracy {percent(tally.accuracy)} of {tally.labelled:,} rows")
+    if tally.unknown:
+        voice.tell(f"note: {tally.unknown:,} rows are of classes the model does not know")
+    if metrics:
+        table = tally.table()
+        if to_stdout:
+            for row in [list(table[0]), *[list(map(str, row.values())) for row in table]]:
+                voice.tell("\t".join(map(str, row)))
+        else:
+            results.table("classes", table)
+
+
+def accuracy_on(model: LinearModel, path: Path, options: Options) -> float:
+    """The accuracy on the rows of a file."""
+    from pegasos.cli.metrics import Tally
+
+    tally = Tally(model)
+    for block, X in prepared_blocks(model, path, options):
+        tally.add(block, model.chosen_codes(model.scores(X)))
+    if not tally.labelled:
+        raise CommandError(f"{path} has no labels to compare with")
+    return tally.accuracy

@@ -1,0 +1,125 @@
+"""Data files, as the options say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from pegasos import threads
+from pegasos.cli.arguments import PrepareArguments, ReadArguments
+from pegasos.cli.exits import CommandError
+from pegasos.cli.say import Voice, class_name, percent, size
+from pegasos.data.dataset import Data, Options
+from pegasos.steps.base import Step
+
+_SHOWN_CLASSES = 5
+_SHOWN_BAD_LINES = 5
+
+
+def options_of(
+    given: ReadArguments,
+    *,
+    text: str | int | None = None,
+    labels: bool | None = None,
+    n_jobs: int | None = None,
+) -> Options:
+    """The options of the command line as those of the readers."""
+    if given.zero_based and given.guess_base:
+        raise CommandError("--zero-based and --auto-based exclude each other")
+    return Options(
+        format=given.format,
+        features=given.features,
+        zero_based="auto" if given.guess_base else given.zero_based,
+        multilabel=given.multilabel,
+        skip_bad_lines=given.skip_bad_lines,
+        label=column(given.label),
+        labels=labels,
+        weight=column(given.weight),
+        text=text,
+        header=given.header,
+        delimiter=given.delimiter,
+        threads=None if n_jobs is None else threads.resolve(n_jobs, 0),
+    )
+
+
+def column(name: str | None) -> str | int | None:
+    """A column by number, if it is one."""
+    if name is not None and name.lstrip("-").isdigit():
+        return int(name)
+    return name
+
+
+def prepared(data: Data, given: PrepareArguments) -> tuple[Data, tuple[Step, ...]]:
+    """Rows of numbers, and the steps that make them of what was in the file."""
+    steps: list[Step] = []
+    if data.text is not None:
+        from pegasos.steps.text import TextStep
+
+        steps.append(TextStep.fit(data.text, given.text_as))
+        data = steps[-1].apply(data)
+    if given.scale != "none":
+        from pegasos.steps.scale import ScaleStep
+
+        steps.append(ScaleStep.fit(data.X, given.scale))
+        data = steps[-1].apply(data)
+    return data, tuple(steps)
+
+
+def classes_of(y: Any) -> tuple[Any, Any]:
+    """The classes, whole numbers as such, and the class of each row."""
+    if y.dtype.kind == "f" and np.array_equal(y, np.rint(y)) and (np.abs(y) < 2**53).all():
+        y = y.astype(np.int64)
+    return np.unique(y, return_inverse=True)
+
+
+def describe(voice: Voice, path: Any, data: Data) -> None:
+    """Rows, features, values, classes and their shares; what was decided and left out."""
+    n, d = data.X.shape
+    values = data.X.nnz if sparse.issparse(data.X) else data.X.size
+    density = percent(values / max(1, n * d))
+    voice.detail(rows=n, features=d, values=values)
+    voice.tell(f"{path}: {n:,} rows, {d:,} features, {values:,} values ({density} of all)")
+    for note in data.notes:
+        voice.tell(f"  {note}")
+    tell_bad_lines(voice, data)
+    if data.y is None:
+        return
+    if data.y.ndim == 2:
+        mean = data.y.sum() / max(1, n)
+        voice.tell(f"  {data.y.shape[1]:,} labels, {mean:.3g} a row")
+        return
+    classes, codes = classes_of(data.y)
+    counts = np.bincount(codes)
+    voice.detail(classes=[class_name(c) for c in classes], class_rows=counts)
+    largest = np.argsort(-counts, kind="stable")[:_SHOWN_CLASSES]
+    shares = ", ".join(f"{class_name(classes[k])} {percent(counts[k] / n)}" for k in largest)
+    more = f", and {classes.size - largest.size} more" if classes.size > largest.size else ""
+    voice.tell(f"  {classes.size} classes: {shares}{more}")
+
+
+def tell_bad_lines(voice: Voice, data: Data) -> None:
+    """What was skipped."""
+    if not data.bad_count:
+        return
+    voice.detail(skipped_lines=data.bad_count)
+    voice.tell(f"  {data.bad_count:,} bad lines were skipped:")
+    for bad in data.bad_lines[:_SHOWN_BAD_LINES]:
+        voice.tell(f"    line {bad.line}, column {bad.column}: {bad.what}")
+
+
+def bytes_of(X: Any) -> int:
+    """Bytes of the rows."""
+    if sparse.issparse(X):
+        return int(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes)
+    return int(X.nbytes)
+
+
+def memory_needed(X: Any, lanes: int, second_order: bool) -> str:
+    """What a fit is expected to take at most, the rows included (``benchmarks/memory.py``)."""
+    n, d = X.shape
+    need = bytes_of(X) + lanes * (16 * n + 24 * d) + 50e6
+    if second_order:
+        need += 150 * n + 24 * d**2
+    return size(need)
