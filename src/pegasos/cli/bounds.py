@@ -113,9 +113,10 @@ def _certified(problem: Problem, coef: Floats, intercept: Floats) -> Certificate
     def no_duals(lo: int, hi: int) -> Floats:
         return np.zeros((hi - lo, problem.lanes))
 
-    prove = certify_joint if problem.joint else certify_problem
-    options = {} if problem.joint else {"as_is": True}
-    proof = prove(problem, W, intercept, no_duals, **options)
+    if problem.joint:
+        proof = certify_joint(problem, W, intercept, no_duals)
+    else:
+        proof = certify_problem(problem, W, intercept, no_duals, as_is=True)
     assert proof is not None  # nobody gives up
     return proof[0]
 

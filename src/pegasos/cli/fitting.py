@@ -198,5 +198,5 @@ def fingerprint(data: Data) -> dict[str, Any]:
     values = int(X.nnz if sparse.issparse(X) else X.size)
     crc = 0
     for part in parts:
-        crc = zlib.crc32(np.ascontiguousarray(part).view(np.uint8).reshape(-1), crc)
+        crc = zlib.crc32(np.ascontiguousarray(part).data.cast("B"), crc)
     return {"rows": X.shape[0], "features": X.shape[1], "values": values, "crc32": crc}

@@ -69,6 +69,7 @@ class Options:
     multilabel: bool = False  # svmlight: labels like 1,3,7
     skip_bad_lines: bool = False  # svmlight and CSV
     label: str | int | None = None  # CSV, Parquet: the label's column; None: "label", or the first
+    labels: bool | None = None  # True: there must be labels; False: none; None: if they are there
     weight: str | int | None = None  # CSV, Parquet: the column of sample weights
     text: str | int | None = None  # CSV, Parquet: a column of text
     header: bool | None = None  # CSV; None: there is one if the first line has no number

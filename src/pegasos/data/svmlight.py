@@ -57,7 +57,7 @@ class _Text:
     """A file on its way through the parser."""
 
     def __init__(self, path: Any, options: Options, base: int | None = None) -> None:
-        self.path, self.options = path, options
+        self.path, self.options, self.skipped = path, options, 0
         self.threads = threads.cores() if options.threads is None else options.threads
         self.guess = options.zero_based == "auto" and base is None
         first = base if base is not None else 1 if options.zero_based is False else 0
@@ -117,13 +117,16 @@ class _Text:
             ones = np.ones(labels.size, dtype=np.int8)
             starts = np.concatenate([np.zeros(1, dtype=np.int64), label_ends])
             y = _csr(ones, codes.astype(np.int32), starts.astype(np.int32), names.size)
+        skipped = self.parser.bad_count - self.skipped
+        new = self.parser.bad_lines[self.skipped :]
+        self.skipped += skipped
         return Data(
             X,
             y,
             qid=queries if queries.size else None,
             label_names=names,
-            bad_lines=tuple(BadLine(*bad) for bad in self.parser.bad_lines),
-            bad_count=self.parser.bad_count,
+            bad_lines=tuple(BadLine(*bad) for bad in new),
+            bad_count=skipped,
         )
 
     def decided(self) -> int:
@@ -176,7 +179,7 @@ class SvmlightWriter:
     ::
 
         with SvmlightWriter("rows.svm") as writer:
-            writer.add(data)
+            writer.write(data)
     """
 
     def __init__(self, path: Any, *, zero_based: bool = False, overwrite: bool = False) -> None:
@@ -194,7 +197,7 @@ class SvmlightWriter:
         """Put the file into its place, or leave what was there."""
         self._stack.__exit__(*error)
 
-    def add(self, data: Data) -> None:
+    def write(self, data: Data) -> None:
         """Write some rows."""
         self._file.write(text_of(data, self.first))
 
@@ -217,7 +220,7 @@ def write_svmlight(
     labels: Any = y if sparse.issparse(y) else np.asarray(y)
     names = np.arange(labels.shape[1], dtype=np.float64) if labels.ndim == 2 else None
     with SvmlightWriter(path, zero_based=zero_based, overwrite=overwrite) as writer:
-        writer.add(Data(X, labels, qid=queries, label_names=names))
+        writer.write(Data(X, labels, qid=queries, label_names=names))
 
 
 def text_of(data: Data, first_index: int = 1) -> bytes:

@@ -1,0 +1,204 @@
+"""A cache: a folder of npy files that opens at once, memory-mapped, and is checked as it is read.
+
+Opening checks the manifest, the size of every file and its header. A block (some rows of all
+arrays) is checked when it is first touched: its CRCs, then what CRCs cannot know: indices in order
+and in range, finite values.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pegasos.data.cache_manifest import NAME, STARTS, Block, Manifest, parse
+from pegasos.data.csr import check_csr, check_dense, make_csr
+from pegasos.data.dataset import Data, DataError, Options
+from pegasos.data.npy import HEADER, crc, map_values, read_header
+
+_LARGEST_MANIFEST = 1 << 30
+
+
+class Cache:
+    """A folder that was opened; safe to read from several threads."""
+
+    def __init__(self, path: Path, manifest: Manifest, arrays: dict[str, NDArray[Any]]) -> None:
+        """``Cache.open`` makes one."""
+        self.path, self.manifest, self._arrays = path, manifest, arrays
+        # A check only reads, so threads that meet in a block may both make it: no lock.
+        self._checked = bytearray(len(manifest.blocks))
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> Cache:
+        """Map the files of a cache; DataError for one that is damaged, unfinished or newer."""
+        path = Path(path)
+        if not path.is_dir():
+            raise DataError(path, "not a folder, so not a cache")
+        raw = _manifest_bytes(path)
+        manifest = parse(path / NAME, raw)
+        return cls(path, manifest, {name: _map(path, manifest, name) for name in manifest.arrays})
+
+    @property
+    def n_blocks(self) -> int:
+        """How many blocks there are."""
+        return len(self.manifest.blocks)
+
+    def block(self, number: int) -> Data:
+        """The rows of a block."""
+        self._check(number)
+        block = self.manifest.blocks[number]
+        return self._data({name: self._part(block, name) for name in self._arrays})
+
+    def blocks(self) -> Iterator[Data]:
+        """All blocks in order."""
+        return map(self.block, range(self.n_blocks))
+
+    def read(self) -> Data:
+        """All rows, checked; arrays stay memory-mapped."""
+        for number in range(self.n_blocks):
+            self._check(number)
+        return self._data(self._arrays)
+
+    def _part(self, block: Block, name: str) -> NDArray[Any]:
+        """A block of an array; of those that begin with 0, the entry before it too."""
+        first, size, _ = block.ranges[name]
+        row_size = self.manifest.arrays[name].row_size
+        lo, hi = (first - HEADER) // row_size, (first - HEADER + size) // row_size
+        return self._arrays[name][lo - (name in STARTS) : hi]
+
+    def _data(self, arrays: dict[str, NDArray[Any]]) -> Data:
+        manifest, values = self.manifest, arrays["values"]
+        if manifest.sparse:
+            starts = arrays["indptr"]
+            starts = starts - starts[0] if starts[0] else starts
+            values = make_csr(values, arrays["indices"], starts, manifest.features)
+        y, names = self._labels(arrays)
+        return Data(
+            values, y, arrays.get("weights"), arrays.get("qid"), manifest.feature_names, names
+        )
+
+    def _labels(self, arrays: dict[str, NDArray[Any]]) -> tuple[Any, NDArray[np.float64] | None]:
+        kind, names = self.manifest.labels, np.array(self.manifest.label_names)
+        if kind is None:
+            return None, None
+        if kind == "indicator":
+            # Labels were numbered as they came; here they are in order.
+            order = np.argsort(names)
+            rank = np.empty(names.size, np.int32)
+            rank[order] = np.arange(names.size)
+            starts = arrays["label_indptr"]
+            found = rank[arrays["label_indices"]]
+            y = make_csr(np.ones(found.size, np.int64), found, starts - starts[0], names.size)
+            y.has_sorted_indices = False
+            y.sort_indices()
+            return y, names[order]
+        if kind == "text":
+            return names[arrays["labels"]], None
+        return arrays["labels"].astype(np.int64 if kind == "int" else np.float64, copy=False), None
+
+    # Checks
+
+    def _check(self, number: int) -> None:
+        if self._checked[number]:
+            return
+        block = self.manifest.blocks[number]
+        for name, array in self._arrays.items():
+            part = self._part(block, name)[(name in STARTS) :]
+            if crc(part) != block.ranges[name][2]:
+                where = f"block {number} (rows {block.row} to {block.row + block.rows - 1})"
+                raise DataError(self._file(name), f"the checksum of {where} is wrong: damaged")
+            if name in STARTS and number == 0 and array[0] != 0:
+                raise DataError(self._file(name), "does not begin with 0")
+        self._check_rows(block)
+        self._check_labels(block)
+        self._checked[number] = 1
+
+    def _check_rows(self, block: Block) -> None:
+        part = {name: self._part(block, name) for name in self._arrays}
+        if self.manifest.sparse:
+            self._check_start(block, "indptr", "indices")
+            starts = part["indptr"] - part["indptr"][0]
+            d = self.manifest.features
+            check_csr(self.path, part["values"], part["indices"], starts, d, block.row)
+        else:
+            check_dense(self.path, part["values"], block.row)
+        weights = part.get("weights")
+        if weights is not None and not (np.isfinite(weights).all() and (weights >= 0).all()):
+            raise DataError(self._file("weights"), "holds weights that are negative or not finite")
+
+    def _check_labels(self, block: Block) -> None:
+        kind, count = self.manifest.labels, len(self.manifest.label_names or ())
+        if kind == "indicator":
+            self._check_start(block, "label_indptr", "label_indices")
+            starts, found = self._part(block, "label_indptr"), self._part(block, "label_indices")
+            if (starts[1:] < starts[:-1]).any():
+                raise DataError(self._file("label_indptr"), "decreases")
+        elif kind == "text":
+            found = self._part(block, "labels")
+        else:
+            if kind is not None:
+                y = self._part(block, "labels")
+                if not np.isfinite(y).all() or (kind == "int" and (y % 1 != 0).any()):
+                    raise DataError(self._file("labels"), f"holds labels that are no {kind}")
+            return
+        if found.size and (found.min() < 0 or found.max() >= count):
+            raise DataError(self._file("labels"), f"holds numbers outside the {count} labels")
+
+    def _check_start(self, block: Block, starts: str, entries: str) -> None:
+        """The starts of a block's rows are where its entries lie."""
+        part = self._part(block, starts)
+        first, size, _ = block.ranges[entries]
+        row_size = self.manifest.arrays[entries].row_size
+        if part[0] * row_size != first - HEADER or part[-1] * row_size != first - HEADER + size:
+            raise DataError(self._file(starts), f"does not fit {entries} in row {block.row}")
+
+    def _file(self, name: str) -> Path:
+        return self.path / f"{name}.npy"
+
+
+def read(path: str | os.PathLike[str], options: Options) -> Data:  # noqa: ARG001 - as other formats
+    """The whole cache, memory-mapped."""
+    return Cache.open(path).read()
+
+
+def blocks(path: str | os.PathLike[str], options: Options) -> Iterator[Data]:  # noqa: ARG001
+    """Its blocks in order."""
+    return Cache.open(path).blocks()
+
+
+def _manifest_bytes(path: Path) -> bytes:
+    file = path / NAME
+    try:
+        if file.stat().st_size > _LARGEST_MANIFEST:
+            raise DataError(file, "too large to be the manifest of a cache")
+        return file.read_bytes()
+    except FileNotFoundError:
+        what = f"no {NAME} in this folder: not a cache, or one that was never finished"
+        raise DataError(path, what) from None
+
+
+def _map(path: Path, manifest: Manifest, name: str) -> NDArray[Any]:
+    told, place = manifest.arrays[name], path / f"{name}.npy"
+    try:
+        file = open(place, "rb")  # noqa: SIM115 - closed by the next with
+    except FileNotFoundError:
+        raise DataError(place, "this file of the cache is missing") from None
+    with file:
+        size = os.fstat(file.fileno()).st_size
+        if size != told.file_size:
+            raise DataError(place, f"{size} bytes instead of {told.file_size}: truncated?")
+        start = file.read(HEADER)
+        if zlib.crc32(start) != told.header_crc:
+            raise DataError(place, "the checksum of the header is wrong: damaged")
+        file.seek(0)
+        header = read_header(place, file, size)
+        if (header.shape, header.dtype.str, header.fortran, header.size) != (
+            told.shape, told.dtype, False, HEADER,
+        ):  # fmt: skip
+            raise DataError(place, "the header is not what the manifest says")
+        return map_values(file, header)

@@ -1,0 +1,243 @@
+"""The manifest of a cache: what its arrays are, where its blocks lie, and their checksums.
+
+The last line of the file is the SHA-256 of all before it. So damage of any byte shows before the
+contents are believed; what they say is checked all the same, since a checksum proves no sense.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pegasos.data.dataset import DataError
+from pegasos.data.npy import HEADER
+
+NAME = "manifest.json"
+FORMAT, VERSION = "pegasos cache", 1
+
+_TYPES = {
+    "indptr": ("<i8",),
+    "indices": ("<i4", "<i8"),
+    "values": ("<f4", "<f8", "|i1", "|u1"),
+    "labels": ("<f8", "<i4"),
+    "label_indptr": ("<i8",),
+    "label_indices": ("<i4",),
+    "weights": ("<f8",),
+    "qid": ("<i8",),
+}
+STARTS = frozenset({"indptr", "label_indptr"})
+"""Arrays with a 0 before the first block: n + 1 entries for n rows."""
+
+KINDS = ("int", "float", "text", "indicator")
+_SEAL = ',\n"sha256": "%s"}\n'
+
+
+@dataclass(frozen=True)
+class Array:
+    """One npy file."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    header_crc: int
+
+    @property
+    def row_size(self) -> int:
+        """Bytes of an entry of the first dimension."""
+        return np.dtype(self.dtype).itemsize * math.prod(self.shape[1:])
+
+    @property
+    def file_size(self) -> int:
+        """Bytes of the file."""
+        return HEADER + self.shape[0] * self.row_size
+
+
+@dataclass(frozen=True)
+class Block:
+    """Rows that are checked together."""
+
+    row: int
+    rows: int
+    ranges: dict[str, tuple[int, int, int]]  # array -> first byte, bytes, CRC
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """All of it."""
+
+    rows: int
+    features: int
+    stored: int  # values
+    arrays: dict[str, Array]
+    blocks: tuple[Block, ...]
+    labels: str | None = None  # one of KINDS
+    label_names: tuple[Any, ...] | None = None  # strings of "text", numbers of "indicator"
+    feature_names: tuple[str, ...] | None = None
+
+    @property
+    def sparse(self) -> bool:
+        """Whether rows are CSR."""
+        return "indptr" in self.arrays
+
+    @property
+    def ragged(self) -> frozenset[str]:
+        """Arrays that have as many entries in a row as it happens."""
+        more = {"indices", "values"} if self.sparse else set()
+        return frozenset({"label_indices"} | more)
+
+    def render(self) -> bytes:
+        """The bytes of the file."""
+        told = {
+            "format": FORMAT,
+            "version": VERSION,
+            "rows": self.rows,
+            "features": self.features,
+            "stored": self.stored,
+            "labels": self.labels,
+            "label_names": self.label_names,
+            "feature_names": self.feature_names,
+            "arrays": {name: [a.dtype, a.shape, a.header_crc] for name, a in self.arrays.items()},
+            "blocks": [[b.row, b.rows, b.ranges] for b in self.blocks],
+        }
+        body = json.dumps(told, allow_nan=False).removesuffix("}")
+        return (body + _SEAL % hashlib.sha256(body.encode()).hexdigest()).encode()
+
+
+def parse(path: Any, raw: bytes) -> Manifest:
+    """The manifest in ``raw``; DataError for anything that cannot be right."""
+    cut = len(raw) - len(_SEAL % ("0" * 64))
+    body = raw[: max(cut, 0)]
+    if raw[len(body) :] != (_SEAL % hashlib.sha256(body).hexdigest()).encode():
+        raise DataError(path, "the checksum of the manifest is wrong: damaged, or not one of ours")
+    try:
+        told = json.loads(raw, parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        raise DataError(path, f"the manifest is not JSON: {error}") from None
+    if not isinstance(told, dict) or told.get("format") != FORMAT:
+        raise DataError(path, "this is the manifest of something else than a cache of pegasos")
+    if told.get("version") != VERSION:
+        what = f"the cache has version {told.get('version')!r}, this package reads {VERSION}"
+        raise DataError(path, f"{what}: make it anew, or use the package that wrote it")
+    try:
+        return _believed(told)
+    except (_ImpossibleError, KeyError, TypeError, ValueError, AttributeError) as error:
+        raise DataError(path, f"the manifest contradicts itself: {error!s:.200}") from None
+
+
+class _ImpossibleError(Exception):
+    """Something a manifest cannot say."""
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} in JSON")
+
+
+def _must(true: bool, what: str) -> None:
+    if not true:
+        raise _ImpossibleError(what)
+
+
+def _count(value: Any, what: str, least: int = 0) -> int:
+    _must(type(value) is int and least <= value < 1 << 62, f"{what} is {value!r:.40}")
+    return int(value)
+
+
+def _believed(told: dict[str, Any]) -> Manifest:
+    arrays = {}
+    for name, (dtype, shape, crc) in told["arrays"].items():
+        _must(name in _TYPES and dtype in _TYPES[name], f"array {name!r:.40} of {dtype!r:.40}")
+        dimensions = 2 if name == "values" and "indptr" not in told["arrays"] else 1
+        _must(len(shape) == dimensions, f"the shape of {name}")
+        sizes = tuple(_count(size, f"the shape of {name}") for size in shape)
+        arrays[name] = Array(dtype, sizes, _count(crc, "a CRC"))
+    blocks = tuple(
+        Block(
+            _count(row, "a first row"),
+            _count(rows, "rows of a block", 1),
+            {name: _range(numbers) for name, numbers in ranges.items()},
+        )
+        for row, rows, ranges in told["blocks"]
+    )
+    found = Manifest(
+        _count(told["rows"], "rows", 1),
+        _count(told["features"], "features", 1),
+        _count(told["stored"], "stored values"),
+        arrays,
+        blocks,
+        told["labels"],
+        _names(told["label_names"], (str, int, float), "label_names"),
+        _names(told["feature_names"], (str,), "feature_names"),
+    )
+    _fits(found)
+    _tiles(found)
+    return found
+
+
+def _range(numbers: Any) -> tuple[int, int, int]:
+    first, size, crc = (_count(number, "a range of bytes") for number in numbers)
+    return first, size, crc
+
+
+def _names(given: Any, kinds: tuple[type, ...], what: str) -> tuple[Any, ...] | None:
+    if given is None:
+        return None
+    _must(isinstance(given, list) and all(type(name) in kinds for name in given), what)
+    return tuple(given)
+
+
+def _fits(found: Manifest) -> None:
+    """The right arrays, each of the right length."""
+    arrays, n = found.arrays, found.rows
+    needed = {"indptr", "indices", "values"} if found.sparse else {"values"}
+    labels: set[str] = set()
+    if found.labels is not None:
+        _must(found.labels in KINDS, f"labels are {found.labels!r:.40}")
+        labels = {"label_indptr", "label_indices"} if found.labels == "indicator" else {"labels"}
+    _must(set(arrays) - {"weights", "qid"} == needed | labels, f"arrays are {sorted(arrays)}")
+    for name, array in arrays.items():
+        if name == "label_indices":
+            continue  # as many as there are
+        length = found.stored if name in found.ragged else n + (name in STARTS)
+        _must(array.shape[0] == length, f"{name} has {array.shape[0]} entries, not {length}")
+    if not found.sparse:
+        _must(arrays["values"].shape[1] == found.features, "values have other columns")
+        _must(found.stored == n * found.features, "stored values are not rows x features")
+    if "labels" in arrays:
+        codes = arrays["labels"].dtype == "<i4"
+        _must(codes == (found.labels == "text"), "labels have the wrong type")
+    named = {"text": str, "indicator": float}.get(found.labels or "")
+    names = found.label_names
+    _must((names is not None) == (named is not None), "label_names")
+    _must(all(type(name) is named for name in names or ()), "label_names")
+    _must(len(set(names or ())) == len(names or ()), "label_names are not different")
+    called = found.feature_names
+    _must(called is None or len(called) == found.features, "feature_names")
+
+
+def _tiles(found: Manifest) -> None:
+    """Blocks cover all rows and all bytes once, in order."""
+    row = 0
+    at: dict[str, int] = {
+        name: HEADER + (array.row_size if name in STARTS else 0)
+        for name, array in found.arrays.items()
+    }
+    for block in found.blocks:
+        _must(block.row == row, f"a block begins in row {block.row}, not {row}")
+        _must(set(block.ranges) == set(found.arrays), f"the arrays of the block of row {row}")
+        row += block.rows
+        sizes: dict[str, int] = {}
+        for name, (first, size, _) in block.ranges.items():
+            array = found.arrays[name]
+            _must(first == at[name], f"a block of {name} begins at byte {first}")
+            at[name] += size
+            sizes[name], left = divmod(size, array.row_size)
+            right = name in found.ragged or sizes[name] == block.rows
+            _must(not left and right, f"a block of {name} has {size} bytes")
+        _must(not found.sparse or sizes["indices"] == sizes["values"], "a block's values")
+    _must(row == found.rows, f"blocks have {row} rows of {found.rows}")
+    for name, array in found.arrays.items():
+        _must(at[name] == array.file_size, f"blocks of {name} end at byte {at[name]}")

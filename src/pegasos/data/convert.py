@@ -1,0 +1,138 @@
+"""From any format to any other, by blocks where both allow it."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pegasos.data import blocks, format_of, read
+from pegasos.data.dataset import BadLine, Data, DataError, Options
+from pegasos.data.temporary import new_file
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """What was written."""
+
+    rows: int
+    features: int
+    values: int  # stored: the non-zeros of sparse rows, all of dense ones
+    bad_lines: tuple[BadLine, ...] = ()
+    bad_count: int = 0
+    notes: tuple[str, ...] = ()
+
+
+def convert(
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    options: Options | None = None,
+    *,
+    target_format: str | None = None,
+    overwrite: bool = False,
+) -> Conversion:
+    """Read ``source`` as ``options`` say, write ``target`` in the format of its name.
+
+    Memory is bounded, except from and to npz, which is in memory as a whole. Tables (CSV,
+    Parquet, Arrow, npy) need the number of features before the first row: of svmlight it is
+    counted in a pass of its own unless ``options.features`` declares it. The target appears when
+    it is whole. What it has no place for (weights, qid, several labels) is an error.
+    """
+    options = options or Options()
+    if options.text is not None:
+        raise ValueError("text is turned into numbers by a model: it cannot be converted by itself")
+    source, target = Path(source), Path(target)
+    if target.exists() and source.exists() and source.samefile(target):
+        raise ValueError(f"{source} cannot be converted onto itself")
+    kind = target_format or format_of(target)
+    if target.exists() and not overwrite:  # before work starts
+        raise FileExistsError(f"{target} exists; overwrite it only if you mean to")
+    told = _Told(options)
+    if kind == "cache":
+        from pegasos.data.cache_writer import write_cache
+
+        rows = told.of(blocks(source, options))
+        write_cache(rows, target, features=options.features, overwrite=overwrite)
+        return told.result()
+    with new_file(target, overwrite) as unfinished:
+        try:
+            _write(source, unfinished, kind, options, told)
+        except DataError as error:
+            # A place in the file that is not there yet says nothing to anyone.
+            if error.path == str(unfinished):
+                raise DataError(target, error.what, error.line, error.column) from None
+            raise
+    return told.result()
+
+
+def _write(source: Path, target: Path, kind: str, options: Options, told: _Told) -> None:
+    if kind == "npz":
+        from pegasos.data.writers import write_npz
+
+        (data,) = told.of([read(source, options)])
+        write_npz(data, target)
+        return
+    if kind == "svmlight":
+        svmlight: Any = importlib.import_module("pegasos.data.svmlight")
+        with svmlight.SvmlightWriter(target) as writer:
+            for data in told.of(blocks(source, options)):
+                if data.sample_weight is not None:
+                    raise DataError(target, "svmlight has no place for weights: write a cache")
+                writer.write(data)
+        return
+    from pegasos.data import writers
+
+    features = _features(source, options)
+    rows = told.of(blocks(source, options))
+    if kind == "csv":
+        from pegasos.data.csv_table import delimiter_of
+
+        writers.write_csv(rows, target, features, delimiter_of(target, Options()))
+    elif kind in ("parquet", "arrow"):
+        writers.write_arrow(rows, target, features, parquet=kind == "parquet")
+    elif kind == "npy":
+        writers.write_npy(rows, target, features)
+    else:
+        raise ValueError(f"{kind!r} is not a format that can be written")
+
+
+def _features(source: Path, options: Options) -> int:
+    if options.features is not None:
+        return options.features
+    # Blocks of svmlight have the features met so far; those of other formats all of them.
+    whole = (options.format or format_of(source)) != "svmlight"
+    most = 0
+    for block in blocks(source, options):
+        most = max(most, block.X.shape[1])
+        if whole:
+            break
+    return most
+
+
+class _Told:
+    """What was seen of the blocks that went by."""
+
+    def __init__(self, options: Options) -> None:
+        self._rows = self._values = self._bad_count = 0
+        self._features = options.features or 0
+        self._bad: tuple[BadLine, ...] = ()
+        self._notes: tuple[str, ...] = ()
+
+    def of(self, rows: Iterable[Data]) -> Iterator[Data]:
+        for data in rows:
+            n, d = data.X.shape
+            self._rows += n
+            self._values += getattr(data.X, "nnz", n * d)
+            self._features = max(self._features, d)
+            self._bad += data.bad_lines[: max(0, 20 - len(self._bad))]
+            self._bad_count += data.bad_count
+            self._notes += tuple(note for note in data.notes if note not in self._notes)
+            yield replace(data, bad_lines=(), bad_count=0)
+
+    def result(self) -> Conversion:
+        return Conversion(
+            self._rows, self._features, self._values, self._bad, self._bad_count, self._notes
+        )

@@ -1,0 +1,193 @@
+"""The rows of a CSV file, their labels still text.
+
+Blocks of lines without quotes are taken apart by NumPy. A block in which that fails, and from the
+first quote on the rest of the file, goes through Python's csv module row by row, which finds the
+line and the field of what is wrong.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pegasos.data import labels
+from pegasos.data.columns import Columns, assign
+from pegasos.data.csv_rows import BadRowError, Part, Rows
+from pegasos.data.dataset import BadLine, DataError, Options
+from pegasos.data.fields import numbers
+from pegasos.data.files import compression
+from pegasos.data.lines import BLOCK, Lines, decode, numbered
+
+SHOWN = 20
+"""Bad lines kept in detail."""
+
+_LONGEST_FIELD = 1 << 30
+
+
+class Table:
+    """A file whose columns are known."""
+
+    def __init__(self, path: str | os.PathLike[str], options: Options) -> None:
+        """Open ``path`` and look at its first row."""
+        self.path, self.options = path, options
+        self._delimiter = delimiter_of(path, options)
+        self._largest = float(np.finfo(options.dtype).max)
+        # A document may be longer than the module's limit.
+        csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_FIELD))
+        self._lines = Lines(path)
+        try:
+            self.columns = self._first()
+        except BaseException:
+            self._lines.close()
+            raise
+
+    def parts(self) -> Iterator[Part]:
+        """All rows in order; DataError if there are none."""
+        rows = bad = 0
+        try:
+            for part in self._parts():
+                rows, bad = rows + len(part.lines), bad + part.bad_count
+                yield part
+        finally:
+            self._lines.close()
+        if not rows:
+            raise DataError(self.path, f"none of {bad} rows is good" if bad else "no rows")
+
+    def _parts(self) -> Iterator[Part]:
+        while block := self._lines.block():
+            if self.columns.text is not None or b'"' in block:
+                self._lines.back(block)
+                yield from self._slow(self._lines.each())
+                return
+            first = self._lines.line - block.count(b"\n")
+            part = self._fast(block, first)
+            if part is None:
+                yield from self._slow(numbered(block, first))
+            else:
+                yield part
+
+    def _first(self) -> Columns:
+        """The columns, by the first row; which is given back unless it is a header."""
+        held: list[bytes] = []
+
+        def lines() -> Iterator[tuple[int, bytes]]:
+            while raw := self._lines.one():
+                held.append(raw)
+                yield self._lines.line - 1, raw.removesuffix(b"\n")
+
+        _, row = next(self._records(lines(), None), (0, None))
+        if row is None:
+            raise DataError(self.path, "the file is empty")
+        header = self.options.header
+        found = all(labels.number(one) is None for one in row) if header is None else header
+        if not found:
+            self._lines.back(b"".join(held))
+        names = [name.strip() for name in row] if found else None
+        columns = assign(self.path, names, len(row), self.options)
+        if header is None:
+            what = "header, as none of it is a number" if found else "row, as it has a number"
+            columns = replace(columns, notes=(f"the first line is a {what}", *columns.notes))
+        return columns
+
+    # By NumPy
+
+    def _fast(self, block: bytes, first: int) -> Part | None:
+        """The rows of a block without quotes; None if anything at all is unusual."""
+        columns, block = self.columns, block.replace(b"\r\n", b"\n")
+        if b"\r" in block or len(self._delimiter.encode()) > 1:
+            return None
+        text = np.frombuffer(block, np.uint8)
+        ends = np.flatnonzero((text == ord(self._delimiter)) | (text == ord("\n")))
+        rows, left = divmod(ends.size, columns.count)
+        newline = text[ends] == ord("\n")
+        last = newline[columns.count - 1 :: columns.count]
+        if left or np.count_nonzero(newline) != rows or not last.all():
+            return None
+        flat = np.empty((2, ends.size), np.int64)  # where fields begin, where they end
+        flat[0, :1], flat[0, 1:], flat[1] = 0, ends[:-1] + 1, ends
+        places = flat.reshape(2, rows, columns.count)
+        X = numbers(block, *places[:, :, columns.features].reshape(2, -1))
+        if X is None or np.abs(X).max(initial=0) > self._largest:
+            return None
+        texts: list[str] | None = None
+        if columns.label is not None:
+            begin, end = places[:, :, columns.label].tolist()
+            try:
+                texts = [block[b:e].decode().strip() for b, e in zip(begin, end, strict=True)]
+            except UnicodeDecodeError:
+                return None
+            if any(map(labels.missing, set(texts))):
+                return None
+        weight: NDArray[np.float64] | None = np.empty(0)
+        if columns.weight is not None:
+            weight = numbers(block, *places[:, :, columns.weight])
+        if weight is None or (weight < 0).any():
+            return None
+        X = X.reshape(rows, -1).astype(self.options.dtype, copy=False)
+        return Part(X, texts, weight, lines=range(first, first + rows))
+
+    # By the csv module
+
+    def _slow(self, lines: Iterator[tuple[int, bytes]]) -> Iterator[Part]:
+        rows = Rows(self.columns, self.options.dtype)
+        for line, row in self._records(lines, rows):
+            try:
+                rows.add(line, row)
+            except BadRowError as error:
+                self._bad(rows, line, error.column, error.what)
+            if rows.size > BLOCK:
+                yield rows.part()
+                rows.clear()
+        yield rows.part()
+
+    def _records(
+        self, lines: Iterator[tuple[int, bytes]], rows: Rows | None
+    ) -> Iterator[tuple[int, list[str]]]:
+        """Rows as fields, with the line each begins in."""
+        seen: list[int] = []
+
+        def decoded() -> Iterator[str]:
+            for number, raw in lines:
+                try:
+                    text = decode(self.path, number, raw)
+                except DataError as error:
+                    self._bad(rows, number, None, error.what)
+                    continue
+                seen.append(number)
+                yield text + "\n"
+
+        reader = csv.reader(decoded(), delimiter=self._delimiter, strict=True)
+        while True:
+            seen.clear()
+            try:
+                row = next(reader)
+            except StopIteration:
+                return
+            except csv.Error as error:
+                self._bad(rows, seen[0] if seen else 0, None, f"this is no row of CSV: {error}")
+                continue
+            if len(row) > 1 or (row and row[0].strip()):
+                yield seen[0], row
+
+    def _bad(self, rows: Rows | None, line: int, column: int | None, what: str) -> None:
+        if rows is None or not self.options.skip_bad_lines:
+            raise DataError(self.path, what, line, column)
+        rows.bad_count += 1
+        if rows.bad_count <= SHOWN:
+            rows.bad.append(BadLine(line, column or 1, what))
+
+
+def delimiter_of(path: str | os.PathLike[str], options: Options) -> str:
+    """What separates fields: as the options say, else by the file's name."""
+    if options.delimiter is None:
+        name = Path(path).name.lower().removesuffix(compression(path))
+        return "\t" if name.endswith((".tsv", ".tab")) else ","
+    if len(options.delimiter) != 1 or options.delimiter in '"\r\n':
+        raise ValueError(f"delimiter must be one character, got {options.delimiter!r}")
+    return options.delimiter

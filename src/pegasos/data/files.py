@@ -1,0 +1,165 @@
+"""Opening files that may be compressed, by the ending of their names."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import os
+import sys
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from pegasos.data.dataset import DataError
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+COMPRESSED = (".gz", ".bz2", ".zst")
+
+_MAGIC = {".gz": b"\x1f\x8b", ".bz2": b"BZh", ".zst": b"\x28\xb5\x2f\xfd"}
+_BUFFER = 1 << 20
+_ZSTD_CHUNK = 1 << 12  # a block of zstd may grow 30,000 times: small chunks bound the memory
+
+
+def compression(path: str | os.PathLike[str]) -> str:
+    """The ending in ``COMPRESSED`` that the file's name has, or ""."""
+    ending = Path(path).suffix.lower()
+    return ending if ending in COMPRESSED else ""
+
+
+def open_binary(path: str | os.PathLike[str]) -> BinaryIO:
+    """The decompressed bytes of a file; a truncated or corrupt one is a DataError when met."""
+    ending = compression(path)
+    file = open(path, "rb")  # noqa: SIM115 - belongs to the stream returned
+    try:
+        _check_magic(path, file.read(4), ending)
+        file.seek(0)
+        raw = _Checked(path, file, _DECOMPRESS[ending](file)) if ending else file
+    except BaseException:
+        file.close()
+        raise
+    return raw if raw is file else io.BufferedReader(raw, _BUFFER)
+
+
+def create_binary(path: str | os.PathLike[str]) -> BinaryIO:
+    """A new file, compressed as its name says."""
+    ending = compression(path)
+    if ending == ".gz":  # without the time, so that equal contents give equal files
+        return _Gzip(path)  # type: ignore[return-value]
+    if ending == ".bz2":
+        return bz2.open(path, "wb")  # type: ignore[return-value]
+    if ending == ".zst":
+        return _zstd_writer(path)
+    return open(path, "wb")
+
+
+def _check_magic(path: Any, start: bytes, ending: str) -> None:
+    if ending:
+        if not start.startswith(_MAGIC[ending]):
+            what = "is empty" if not start else f"does not begin like a {ending} file"
+            raise DataError(path, f"the file {what}: name it without {ending} if it is plain")
+        return
+    for other, magic in _MAGIC.items():
+        if start.startswith(magic):
+            raise DataError(path, f"the file is compressed: its name must end in {other}")
+
+
+class _Checked(io.RawIOBase):
+    """A decompressed stream whose failures are DataErrors that name the file."""
+
+    def __init__(self, path: Any, file: BinaryIO, stream: Any) -> None:
+        self._path, self._file, self._stream = path, file, stream
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        view = memoryview(buffer)
+        try:
+            found = self._stream.read(len(view))
+        except EOFError:
+            raise DataError(self._path, "the compressed file ends too early: truncated?") from None
+        except Exception as error:
+            if getattr(error, "errno", None) is not None or not isinstance(error, _errors()):
+                raise  # the disk's, not the contents'
+            raise DataError(self._path, f"the compressed file is corrupt: {error}") from None
+        view[: len(found)] = found
+        return len(found)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+class _ZstdReader:
+    """All frames of a zstd file, one after the other; ``read`` raises EOFError inside a frame."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file, self._new = file, _zstd_decompressor()
+        self._frame: Any = None
+        self._ready, self._rest = memoryview(b""), b""
+
+    def read(self, size: int) -> bytes:
+        while not self._ready:
+            chunk = self._rest or self._file.read(_ZSTD_CHUNK)
+            if not chunk:
+                if self._frame is not None:
+                    raise EOFError
+                return b""
+            frame = self._frame or self._new()
+            self._ready = memoryview(frame.decompress(chunk))
+            self._frame = None if frame.eof else frame
+            self._rest = frame.unused_data if frame.eof else b""
+        out, self._ready = self._ready[:size], self._ready[size:]
+        return bytes(out)
+
+
+class _Gzip(gzip.GzipFile):
+    def __init__(self, path: Any) -> None:
+        self._under = open(path, "wb")  # noqa: SIM115 - closed below
+        super().__init__("", "wb", 6, self._under, mtime=0)
+
+    def close(self) -> None:
+        try:
+            super().close()
+        finally:
+            self._under.close()
+
+
+# Python 3.14 has zstd itself. The packages are imported only where a .zst file is met.
+
+
+def _zstd_decompressor() -> Callable[[], Any]:
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+
+        return zstd.ZstdDecompressor
+    import zstandard
+
+    return zstandard.ZstdDecompressor().decompressobj
+
+
+def _zstd_writer(path: Any) -> BinaryIO:
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+
+        return zstd.open(path, "wb")  # type: ignore[no-any-return]
+    import zstandard
+
+    return zstandard.open(path, "wb")  # type: ignore[no-any-return]
+
+
+def _errors() -> tuple[type[BaseException], ...]:
+    """What broken contents raise."""
+    module = sys.modules.get("compression.zstd" if sys.version_info >= (3, 14) else "zstandard")
+    return (OSError, zlib.error) + ((module.ZstdError,) if module is not None else ())
+
+
+_DECOMPRESS: dict[str, Callable[[BinaryIO], Any]] = {
+    ".gz": lambda file: gzip.GzipFile(fileobj=file, mode="rb"),
+    ".bz2": lambda file: bz2.BZ2File(file, "rb"),
+    ".zst": _ZstdReader,
+}

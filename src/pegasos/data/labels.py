@@ -1,0 +1,63 @@
+"""Labels that were text: numbers where all of them are."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
+_EXACT = 2.0**53  # whole numbers up to here are float64s
+
+
+def number(text: str) -> float | None:
+    """A finite decimal, or None: stricter than ``float``, which takes 1_000 and nan too."""
+    if _NUMBER.fullmatch(text) is None:
+        return None
+    value = float(text)
+    return value if math.isfinite(value) else None
+
+
+def missing(text: str) -> bool:
+    """Whether a label is none: empty, or not a finite number though it looks like one."""
+    try:
+        return not math.isfinite(float(text))
+    except ValueError:
+        return not text
+
+
+def from_text(texts: Sequence[str]) -> NDArray[Any]:
+    """Numbers if all are (int64 if all are whole, else float64), strings otherwise."""
+    values = [number(text) for text in texts]
+    if any(value is None for value in values):
+        return np.array(texts, dtype=np.str_)
+    return whole(np.array(values, dtype=np.float64))
+
+
+def whole(values: NDArray[Any]) -> NDArray[Any]:
+    """``values`` as int64 if that changes none of them."""
+    if values.dtype.kind == "f" and (np.abs(values) <= _EXACT).all() and (values % 1 == 0).all():
+        return values.astype(np.int64)
+    return values
+
+
+class Distinct:
+    """The different texts so far, numbered as they come."""
+
+    def __init__(self) -> None:
+        """None yet."""
+        self._numbers: dict[str, int] = {}
+
+    def codes(self, texts: Iterable[str]) -> NDArray[np.int32]:
+        """The number of each."""
+        known = self._numbers
+        return np.fromiter((known.setdefault(text, len(known)) for text in texts), np.int32)
+
+    @property
+    def texts(self) -> list[str]:
+        """By number."""
+        return list(self._numbers)

@@ -1,0 +1,131 @@
+"""The npy format: headers that are checked before anything is allocated, files that grow."""
+
+from __future__ import annotations
+
+import io
+import math
+import os
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.lib import format as npy_format
+from numpy.typing import NDArray
+
+from pegasos.data.dataset import DataError
+
+HEADER = 128
+"""Bytes of the headers we write; the longest we need is shorter."""
+
+_LONGEST_HEADER = 4096
+
+
+@dataclass(frozen=True)
+class Header:
+    """What an npy file says of itself."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    fortran: bool
+    size: int  # bytes before the values
+
+    @property
+    def file_size(self) -> int:
+        """Bytes of the whole file."""
+        return self.size + self.dtype.itemsize * math.prod(self.shape)
+
+
+def read_header(path: Any, stream: BinaryIO, file_size: int) -> Header:
+    """The header at the beginning of ``stream``; DataError unless the file's size fits it."""
+    start = io.BytesIO(stream.read(_LONGEST_HEADER))
+    try:
+        version = npy_format.read_magic(start)
+        read = {
+            (1, 0): npy_format.read_array_header_1_0,
+            (2, 0): npy_format.read_array_header_2_0,
+        }[version]
+        shape, fortran, dtype = read(start, max_header_size=_LONGEST_HEADER)
+    except Exception as error:  # numpy evaluates a literal: errors of all kinds
+        raise DataError(path, f"no header of an npy file ({error})") from None
+    if dtype.hasobject:
+        raise DataError(path, "holds Python objects, which are not read: save numbers or strings")
+    if any(size < 0 for size in shape):
+        raise DataError(path, f"the header has the shape {shape}")
+    header = Header(tuple(map(int, shape)), dtype, bool(fortran), start.tell())
+    if header.file_size != file_size:
+        what = f"{file_size} bytes, while its header asks for {header.file_size}"
+        raise DataError(path, f"{what}: truncated?")
+    return header
+
+
+def map_array(path: str | os.PathLike[str]) -> NDArray[Any]:
+    """An npy file, memory-mapped."""
+    with open(path, "rb") as file:
+        header = read_header(path, file, os.fstat(file.fileno()).st_size)
+        return map_values(file, header)
+
+
+def map_values(file: BinaryIO, header: Header) -> NDArray[Any]:
+    """The values after a header, memory-mapped."""
+    if not math.prod(header.shape):  # there is nothing to map
+        return np.empty(header.shape, header.dtype)
+    order: Any = "F" if header.fortran else "C"
+    mapped = np.memmap(file, header.dtype, "r", header.size, header.shape, order)
+    return np.asarray(mapped)  # a plain array: SciPy is slower with subclasses
+
+
+def header_bytes(shape: tuple[int, ...], dtype: np.dtype[Any]) -> bytes:
+    """A header of ``HEADER`` bytes, whatever the shape: it can be written last."""
+    out = io.BytesIO()
+    described = {"descr": npy_format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
+    npy_format.write_array_header_1_0(out, described)
+    plain = out.getvalue().rstrip(b"\n ")
+    length = HEADER - 10  # after the magic, the version and the length itself
+    return plain[:8] + length.to_bytes(2, "little") + plain[10:].ljust(length - 1) + b"\n"
+
+
+def raw_bytes(array: NDArray[Any]) -> Any:
+    """The bytes of a contiguous array, no copy."""
+    return array.reshape(-1).view(np.uint8).data if array.size else b""
+
+
+def crc(array: NDArray[Any]) -> int:
+    """The CRC-32 of a contiguous array's bytes."""
+    return zlib.crc32(raw_bytes(array))
+
+
+class GrowingArray:
+    """An npy file to whose end rows are added; its header is written by ``close``."""
+
+    def __init__(self, path: Path, dtype: Any, row: tuple[int, ...] = ()) -> None:
+        """``row`` is the shape of one row."""
+        self.path, self.dtype, self.row = path, np.dtype(dtype).newbyteorder("<"), row
+        self.rows = 0
+        self._file = open(path, "wb")  # noqa: SIM115 - until close
+        self._file.write(bytes(HEADER))
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of a row."""
+        return int(self.dtype.itemsize) * math.prod(self.row)
+
+    def add(self, rows: NDArray[Any]) -> int:
+        """Write rows; their CRC."""
+        plain = np.ascontiguousarray(rows, dtype=self.dtype)
+        self._file.write(raw_bytes(plain))
+        self.rows += plain.shape[0]
+        return crc(plain)
+
+    def close(self) -> Header:
+        """Write the header."""
+        shape = (self.rows, *self.row)
+        with self._file:
+            self._file.seek(0)
+            self._file.write(header_bytes(shape, self.dtype))
+        return Header(shape, self.dtype, False, HEADER)
+
+    def abandon(self) -> None:
+        """Close the file as it is."""
+        self._file.close()
