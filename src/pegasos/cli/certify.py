@@ -54,8 +54,8 @@ def certify(
       pegasos certify liblinear.model a9a --C 1
     """
     from pegasos.cli.bounds import bounds_of, stated
-    from pegasos.cli.predict import as_wide, text_column
-    from pegasos.cli.reading import describe, options_of
+    from pegasos.cli.predict import as_wide
+    from pegasos.cli.reading import describe, options_like
     from pegasos.cli.say import Voice
     from pegasos.data import read as read_data
     from pegasos.export import read_any
@@ -63,7 +63,7 @@ def certify(
     voice = Voice(say)
     found = read_any(model)
     training = stated(found, C, lam, loss, intercept, max_time, threads)
-    options = options_of(read, text=text_column(found), labels=True, n_jobs=threads)
+    options = options_like(found, data, read, labels=True, n_jobs=threads)
     rows = found.prepared(read_data(data, options))
     describe(voice, data, rows)
     bounds = bounds_of(found, rows, as_wide(rows.X, found.features), training, tol)

@@ -64,7 +64,7 @@ def cv(
     from pegasos.cli import train as training_command
     from pegasos.cli.fitting import fit as fit_model
     from pegasos.cli.fitting import task_of, training_of
-    from pegasos.cli.reading import column, describe, options_of, prepared
+    from pegasos.cli.reading import column, columns_of, describe, options_of, prepared
     from pegasos.cli.say import Voice
     from pegasos.data import read as read_data
 
@@ -96,7 +96,7 @@ def cv(
             best_training = training_of(
                 fit, float(walk.C[best]), None, time.perf_counter(), callbacks
             )
-            fitted = fit_model(best_training, rows, fit, steps, column(prepare.text))
+            fitted = fit_model(best_training, rows, fit, steps, columns_of(read, prepare))
         training_command.save(fitted, train_best, overwrite)
         outcome = fitted.outcome
         times = {"train": outcome.seconds - outcome.certifying, "certify": outcome.certifying}

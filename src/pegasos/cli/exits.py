@@ -43,7 +43,7 @@ def ends(command: Callable[..., Any]) -> Callable[..., Any]:
         except MemoryError:
             print("pegasos: error: out of memory", file=sys.stderr)
             raise typer.Exit(ERROR) from None
-        except (CommandError, ValueError, TypeError, OSError, ImportError) as error:
+        except (CommandError, ValueError, OSError, ImportError) as error:
             print(f"pegasos: error: {_text(error)}", file=sys.stderr)
             if "PEGASOS_DEBUG" in os.environ:
                 raise

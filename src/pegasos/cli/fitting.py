@@ -117,9 +117,9 @@ def fit(
     data: Data,
     given: FitArguments,
     steps: tuple[Step, ...],
-    text_column: str | int | None = None,
+    columns: dict[str, Any],
 ) -> Fitted:
-    """Train on prepared rows; ``text_column`` is where text came from."""
+    """Train on prepared rows; ``columns`` say where text and labels came from."""
     if data.y is not None and data.y.ndim == 2:
         fitted = _fit_labels(training, data, given)
     else:
@@ -128,9 +128,7 @@ def fit(
         scheme: Scheme = "ovo" if task.pairs else "crammer_singer" if task.joint else "ovr"
         parameters = parameters_of(training, given, task.class_weight)
         fitted = _fitted(training.tol, outcome, outcome.W[:-1].T, task.classes, scheme, parameters)
-    about = fingerprint(data)
-    if text_column is not None:
-        about["text_column"] = text_column
+    about = fingerprint(data) | columns
     model = replace(fitted.model, data=about, feature_names=data.feature_names, steps=steps)
     return replace(fitted, model=model)
 

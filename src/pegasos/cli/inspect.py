@@ -33,15 +33,16 @@ def inspect(
     voice = Voice(say)
     found = read_any(model)
     stored = found.coef.nnz if sparse.issparse(found.coef) else (found.coef != 0).sum()
-    voice.result(
-        classes=",".join(class_name(value) for value in found.classes),
-        scheme=found.scheme,
-        features=found.features,
-        weights=int(stored),
-        **{k: v for k, v in found.parameters.items() if v is not None},
-        **{k: v for k, v in found.training.items() if v is not None},
-        **{f"data_{k}": v for k, v in found.data.items() if v is not None},
-    )
+    about: dict[str, Any] = {
+        "classes": ",".join(class_name(value) for value in found.classes),
+        "scheme": found.scheme,
+        "features": found.features,
+        "weights": int(stored),
+    }
+    about |= {f"asked_{k}": v for k, v in found.parameters.items() if v is not None}
+    about |= {k: v for k, v in found.training.items() if v is not None}
+    about |= {f"data_{k}": v for k, v in found.data.items() if v is not None}
+    voice.result(**about)
     if found.steps:
         voice.result(steps=",".join(step.kind for step in found.steps))
     if found.certificate is not None:

@@ -52,42 +52,34 @@ def predict(
       pegasos predict reviews.model new.csv --scores
     """
     from pegasos.cli.metrics import Tally
-    from pegasos.cli.reading import options_of
+    from pegasos.cli.reading import options_like
     from pegasos.cli.say import Voice
     from pegasos.export import read_any
 
     voice = Voice(say)
     if scores and probabilities:
         raise CommandError("--scores and --probabilities exclude each other")
+    if out is None and say.json:
+        raise CommandError("--json needs a file for the predictions: stdout can carry only one")
     found = read_any(model)
     if probabilities and found.calibrators is None:
         raise CommandError(f"{model} has no probabilities: it was trained without them")
-    options = options_of(read, text=text_column(found), n_jobs=threads)
+    options = options_like(found, data, read, n_jobs=threads)
     kind = "scores" if scores else "probabilities" if probabilities else "classes"
     tally = Tally(found)
     with ExitStack() as stack:
         if out is None:
-            write = sys.stdout.buffer.write
-            # Tables would end up among the predictions.
-            results = Voice(SayArguments(json=False, quiet=True)) if not say.json else voice
+            write: Any = sys.stdout.buffer.write
         else:
             from pegasos.atomic import atomic_write
 
             write = stack.enter_context(atomic_write(out, overwrite=overwrite)).write
-            results = voice
-        if out is not None or not say.json:
-            for text in lines(found, data, options, kind, tally):
-                write(text)
-        else:
-            for _ in lines(found, data, options, kind, tally):
-                pass
-    tell(voice, results, tally, metrics, to_stdout=out is None and not say.json)
-    voice.finish()
-
-
-def text_column(model: LinearModel) -> str | int | None:
-    """The column of text that the model was trained on."""
-    return model.data.get("text_column")
+        for text in lines(found, data, options, kind, tally):
+            write(text)
+    sys.stdout.flush()
+    tell(voice, tally, metrics, results=out is not None)
+    if out is not None:
+        voice.finish()
 
 
 def prepared_blocks(model: LinearModel, path: Path, options: Options) -> Iterator[tuple[Data, Any]]:
@@ -133,29 +125,28 @@ def lines(
             yield text_of_numbers(model.probabilities(X))
 
 
-def tell(voice: Voice, results: Voice, tally: Tally, metrics: bool, to_stdout: bool) -> None:
-    """What the labels say about the predictions."""
-    from pegasos.cli.say import percent
+def tell(voice: Voice, tally: Tally, metrics: bool, results: bool) -> None:
+    """What the labels say about the predictions; ``results``: on stdout, too."""
+    from pegasos.cli.say import table_lines
 
     if tally.widest > tally.model.features:
         voice.tell(
             f"note: the data have {tally.widest:,} features, the model {tally.model.features:,}: "
             "the rest has no weight"
         )
-    results.result(rows=tally.rows)
+    if results:
+        voice.result(rows=tally.rows)
     if not tally.labelled:
         return
-    results.result(accuracy=tally.accuracy)
-    voice.tell(f"accuracy {percent(tally.accuracy)} of {tally.labelled:,} rows")
+    if results:
+        voice.result(accuracy=tally.accuracy)
+    voice.tell(f"accuracy {100 * tally.accuracy:.2f}% of {tally.labelled:,} rows")
     if tally.unknown:
         voice.tell(f"note: {tally.unknown:,} rows are of classes the model does not know")
-    if metrics:
-        table = tally.table()
-        if to_stdout:
-            for row in [list(table[0]), *[list(map(str, row.values())) for row in table]]:
-                voice.tell("\t".join(map(str, row)))
-        else:
-            results.table("classes", table)
+    if metrics and results:
+        voice.table("classes", tally.table())
+    elif metrics:
+        voice.tell(*table_lines(tally.table()))
 
 
 def accuracy_on(model: LinearModel, path: Path, options: Options) -> float:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -11,9 +13,14 @@ from pegasos import threads
 from pegasos.cli.arguments import PrepareArguments, ReadArguments
 from pegasos.cli.exits import CommandError
 from pegasos.cli.say import Voice, class_name, percent, size
+from pegasos.data import format_of
 from pegasos.data.dataset import Data, Options
 from pegasos.steps.base import Step
 
+if TYPE_CHECKING:
+    from pegasos.model import LinearModel
+
+TABLES = ("csv", "parquet", "arrow")
 _SHOWN_CLASSES = 5
 _SHOWN_BAD_LINES = 5
 
@@ -44,11 +51,36 @@ def options_of(
     )
 
 
+def options_like(
+    model: LinearModel,
+    path: Path,
+    given: ReadArguments,
+    *,
+    labels: bool | None = None,
+    n_jobs: int | None = None,
+) -> Options:
+    """The same, for rows like those the model was trained on: its columns are the default."""
+    options = options_of(given, text=model.data.get("text_column"), labels=labels, n_jobs=n_jobs)
+    if (options.format or format_of(path)) not in TABLES:
+        return options
+    if options.label is None:
+        options = replace(options, label=model.data.get("label_column"))
+    if options.text is None and options.features is None:
+        options = replace(options, features=model.features)  # one column more is the label
+    return options
+
+
 def column(name: str | None) -> str | int | None:
     """A column by number, if it is one."""
     if name is not None and name.lstrip("-").isdigit():
         return int(name)
     return name
+
+
+def columns_of(read: ReadArguments, prepare: PrepareArguments) -> dict[str, Any]:
+    """The columns that were named, for a model to remember."""
+    named = {"text_column": column(prepare.text), "label_column": column(read.label)}
+    return {name: value for name, value in named.items() if value is not None}
 
 
 def prepared(data: Data, given: PrepareArguments) -> tuple[Data, tuple[Step, ...]]:
@@ -62,7 +94,7 @@ def prepared(data: Data, given: PrepareArguments) -> tuple[Data, tuple[Step, ...
     if given.scale != "none":
         from pegasos.steps.scale import ScaleStep
 
-        steps.append(ScaleStep.fit(data.X, given.scale))
+        steps.append(ScaleStep.fit(given.scale, data.X))
         data = steps[-1].apply(data)
     return data, tuple(steps)
 

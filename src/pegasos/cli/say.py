@@ -37,10 +37,9 @@ class Voice:
     def table(self, name: str, rows: list[dict[str, Any]]) -> None:
         """A result of several rows: tabs, with the names first."""
         self.everything[name] = rows
-        if not self.json and rows:
-            print("\t".join(rows[0]))
-            for row in rows:
-                print("\t".join(shown(value) for value in row.values()))
+        if not self.json:
+            for line in table_lines(rows):
+                print(line)
 
     def detail(self, **values: Any) -> None:
         """What only the JSON object has."""
@@ -51,6 +50,12 @@ class Voice:
         if self.json:
             print(json.dumps(plain(self.everything), allow_nan=False))
         sys.stdout.flush()
+
+
+def table_lines(rows: list[dict[str, Any]]) -> list[str]:
+    """Rows with tabs, after their names."""
+    names = ["\t".join(rows[0])] if rows else []
+    return names + ["\t".join(shown(value) for value in row.values()) for row in rows]
 
 
 def plain(value: Any) -> Any:

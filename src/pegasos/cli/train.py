@@ -68,7 +68,7 @@ def train(
     """
     from pegasos.cli.fitting import fit as fit_model
     from pegasos.cli.fitting import training_of
-    from pegasos.cli.reading import column, describe, options_of, prepared
+    from pegasos.cli.reading import column, columns_of, describe, options_of, prepared
     from pegasos.cli.say import Voice
     from pegasos.data import read as read_data
 
@@ -86,7 +86,7 @@ def train(
         callbacks = progress(stack, voice, fit.tol)
         training = training_of(fit, C, lam, time.perf_counter(), callbacks)
         training = replace(training, announce=announcer(voice, rows))
-        fitted = fit_model(training, rows, fit, steps, column(prepare.text))
+        fitted = fit_model(training, rows, fit, steps, columns_of(read, prepare))
     save(fitted, target, overwrite)
     times = {
         "read": seconds_read,

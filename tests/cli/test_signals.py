@@ -1,0 +1,65 @@
+"""Ctrl-C and SIGTERM, in processes of their own."""
+
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from pegasos import model_file
+from pegasos.data.svmlight import write_svmlight
+from pegasos.data.synthetic import make_news
+
+COMMAND = [sys.executable, "-c", "from pegasos.cli.app import main; main()"]
+
+
+@pytest.fixture(scope="module")
+def slow(tmp_path_factory):
+    """Rows that take a while to be solved to the last digits."""
+    X, y = make_news(20_000, seed=0)
+    path = tmp_path_factory.mktemp("slow") / "news.svm"
+    write_svmlight(X, y, path)
+    return path
+
+
+def interrupted(path, target, number):
+    process = subprocess.Popen(
+        [*COMMAND, "train", path, target, "--tol", "1e-12", "--C", "1000", "--solver", "sgds",
+         "--max-iter", "1e9", "--threads", "1"],
+        stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    for line in process.stderr:  # training has begun
+        if line.startswith("solver:"):
+            break
+    time.sleep(0.5)
+    process.send_signal(number)
+    rest, errors = process.communicate(timeout=60)
+    return process.returncode, rest, errors
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_training_leaves_a_model_and_its_proof(slow, tmp_path, number, values):
+    target = tmp_path / "a.model"
+    code, out, errors = interrupted(slow, target, number)
+    assert code == 130, errors
+    assert "interrupted" in errors
+    model = model_file.read(target)
+    assert model.training["stop_reason"] == "interrupted"
+    recorded = float(np.max(model.certificate.relative_gap))
+    assert float(dict(line.split("\t") for line in out.splitlines())["relative_gap"]) == (
+        pytest.approx(recorded, rel=1e-9)
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["a.model"]
+
+
+def test_no_scikit_learn_for_plain_training(two):
+    code = (
+        "import sys\nfrom pegasos.cli.app import app\n"
+        "try:\n    app(['train', sys.argv[1], '-q'])\n"
+        "except SystemExit as end:\n    assert end.code == 0, end.code\n"
+        "print([name for name in sys.modules if name.split('.')[0] in ('sklearn', 'pandas')])\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code, two], capture_output=True, text=True)
+    assert run.stdout.splitlines()[-1] == "[]", run.stderr
