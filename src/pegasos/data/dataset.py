@@ -34,9 +34,7 @@ class Data:
     """Some rows of a file, or all."""
 
     X: Any  # (n, d), CSR or an array; None where ``text`` is the only content
-    y: Any = (
-        None  # (n,) numbers or strings, or a CSR indicator (n, labels); None: no labels
-    )
+    y: Any = None  # (n,) numbers or strings, or a CSR indicator (n, labels); None: no labels
     sample_weight: NDArray[np.float64] | None = None
     qid: NDArray[np.int64] | None = None  # query of each row, as in svmlight files
     feature_names: tuple[str, ...] | None = None
