@@ -13,6 +13,9 @@ from pegasos.versions import show_versions
 if TYPE_CHECKING:
     from pegasos.estimators.cv import LinearSVCCV
     from pegasos.estimators.linear import LinearSVC
+    from pegasos.estimators.stored import load, save
+    from pegasos.model import LinearModel
+    from pegasos.model_file.errors import ModelFileError, NewerFormatError
     from pegasos.plots import GapCurveDisplay, MarginsDisplay, PathDisplay
 
 __all__ = [
@@ -24,15 +27,20 @@ __all__ = [
     "GapCurveDisplay",
     "History",
     "InteriorPoint",
+    "LinearModel",
     "LinearSVC",
     "LinearSVCCV",
     "MarginsDisplay",
+    "ModelFileError",
+    "NewerFormatError",
     "Newton",
     "PathDisplay",
     "Pegasos",
     "Record",
     "Result",
     "certify",
+    "load",
+    "save",
     "show_versions",
     "solve",
 ]
@@ -41,15 +49,20 @@ __version__ = "0.1.0"
 
 _LAZY = {
     "GapCurveDisplay": "pegasos.plots",
+    "LinearModel": "pegasos.model",
     "LinearSVC": "pegasos.estimators.linear",
     "LinearSVCCV": "pegasos.estimators.cv",
     "MarginsDisplay": "pegasos.plots",
+    "ModelFileError": "pegasos.model_file.errors",
+    "NewerFormatError": "pegasos.model_file.errors",
     "PathDisplay": "pegasos.plots",
+    "load": "pegasos.estimators.stored",
+    "save": "pegasos.estimators.stored",
 }
 
 
 def __getattr__(name: str) -> Any:
-    """Import scikit-learn only when an estimator is first touched."""
+    """Import scikit-learn, and what else is not always needed, when it is first touched."""
     if name not in _LAZY:
         raise AttributeError(f"module 'pegasos' has no attribute {name!r}")
     import importlib

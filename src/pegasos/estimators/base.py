@@ -101,6 +101,16 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
             self.coef_ = self.coef_.toarray()
         return self
 
+    def as_sklearn(self) -> Any:
+        """A fitted estimator of scikit-learn's own that predicts the same.
+
+        ``sklearn.svm.LinearSVC``; of pairs of classes a ``OneVsOneClassifier``.
+        """
+        from pegasos.estimators.stored import to_model  # which imports the estimators
+        from pegasos.export.sklearn import as_sklearn
+
+        return as_sklearn(to_model(self))
+
     def __sklearn_tags__(self) -> Any:
         """Sparse input is welcome."""
         tags = super().__sklearn_tags__()

@@ -1,0 +1,41 @@
+"""Models as files: arrays and JSON under a checksum, written whole or not at all.
+
+Reading executes nothing, takes about twice the memory of the file (and of names a string each), and
+either returns a model whose parts fit each other or raises a ``ModelFileError`` that says what is wrong. The layout is described
+in ``container`` (the file), ``contents`` (the model in it) and ``arrays`` (strings).
+"""
+
+from __future__ import annotations
+
+import os
+
+from pegasos.atomic import atomic_write
+from pegasos.model import LinearModel
+from pegasos.model_file.container import VERSION, pack, unpack
+from pegasos.model_file.contents import decode, encode
+from pegasos.model_file.errors import ModelFileError, NewerFormatError, WrongContent
+
+__all__ = ["VERSION", "ModelFileError", "NewerFormatError", "read", "write"]
+
+
+def write(model: LinearModel, path: str | os.PathLike[str], *, overwrite: bool = True) -> None:
+    """Save a model; without ``overwrite`` an existing file raises FileExistsError."""
+    from pegasos import __version__
+
+    try:
+        data = pack(*encode(model), __version__)
+    except WrongContent as error:
+        raise ModelFileError(path, f"the model cannot be saved: {error}") from None
+    with atomic_write(path, overwrite=overwrite) as file:
+        file.write(data)
+
+
+def read(path: str | os.PathLike[str]) -> LinearModel:
+    """The model of a file that ``write`` made."""
+    meta, arrays, size = unpack(path)
+    try:
+        return decode(meta, arrays, size)
+    except WrongContent as error:
+        raise ModelFileError(
+            path, f"has contents that do not fit each other: {error}. Save the model again"
+        ) from None

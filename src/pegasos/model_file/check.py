@@ -1,0 +1,103 @@
+"""Whether the parts of a model fit each other: asked before it is written and after it is read."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from pegasos.model import LinearModel, Scheme
+from pegasos.model_file.errors import WrongContent
+from pegasos.tasks.probability import Calibrator, Isotonic, Sigmoid
+
+_BLOCK = 1 << 20  # values looked at together, so that looking takes no memory
+
+
+def need(condition: Any, what: str) -> None:
+    """``what`` is wrong unless the condition holds."""
+    if not condition:
+        raise WrongContent(what)
+
+
+def check_model(model: LinearModel) -> None:
+    """Raise WrongContent that says what does not fit."""
+    need(len(model.coef.shape) == 2, "its coefficients are no matrix (lanes, features)")
+    need(model.lanes > 0 and model.features > 0, "it has no coefficients")
+    need(_finite(_values(model.coef)), "its coefficients are not all finite")
+    intercept = np.asarray(model.intercept)
+    need(
+        intercept.shape == (model.lanes,),
+        f"its intercepts have the shape {intercept.shape}, and should be ({model.lanes},)",
+    )
+    need(_finite(intercept), "its intercepts are not all finite")
+    _check_classes(model)
+    if model.certificate is not None:
+        _check_certificate(model)
+    if model.feature_names is not None:
+        need(
+            len(model.feature_names) == model.features,
+            f"it has {len(model.feature_names)} names for {model.features} features",
+        )
+    if model.calibrators is not None:
+        need(
+            model.scheme != "labels" and len(model.calibrators) == model.lanes,
+            f"it has {len(model.calibrators)} calibrators for {model.lanes} lanes",
+        )
+        for one in model.calibrators:
+            _check_calibrator(one)
+
+
+def _check_classes(model: LinearModel) -> None:
+    classes, scheme = model.classes, model.scheme
+    need(scheme in get_args(Scheme), f"its scheme {scheme!r} is unknown")
+    need(classes.ndim == 1, "its classes are no list")
+    count = int(classes.size)
+    need(count >= (1 if scheme == "labels" else 2), f"it has {count} classes")
+    if classes.dtype.kind == "f":
+        need(_finite(classes), "its classes are not all finite")
+    need(len(set(classes.tolist())) == count, "some of its classes are the same")
+    lanes = {
+        "labels": (count,),
+        "ovo": (1,) if count == 2 else (count * (count - 1) // 2,),
+        "ovr": (1,) if count == 2 else (count,),
+        "crammer_singer": (1, 2) if count == 2 else (count,),
+    }[scheme]
+    need(
+        model.lanes in lanes,
+        f"it has {model.lanes} weight vectors, which is not what {count} classes take ({scheme})",
+    )
+
+
+def _check_certificate(model: LinearModel) -> None:
+    bounds = model.certificate
+    assert bounds is not None
+    for name in ("primal", "dual", "rounding"):
+        bound = np.asarray(getattr(bounds, name))
+        need(bound.shape in ((), (model.lanes,)), f"the {name} of its certificate is no number")
+        need(_finite(bound), f"the {name} of its certificate is not finite")
+    need(np.all(np.asarray(bounds.rounding) >= 0), "its certificate has a negative rounding bound")
+    need(bounds.holds, "its certificate contradicts itself")
+
+
+def _check_calibrator(one: Calibrator) -> None:
+    if isinstance(one, Sigmoid):
+        need(np.isfinite([one.A, one.B]).all(), "a sigmoid of it is not finite")
+    elif isinstance(one, Isotonic):
+        x, y = np.asarray(one.scores), np.asarray(one.values)
+        need(x.ndim == 1 and x.size and x.shape == y.shape, "a calibration curve has no knots")
+        need(_finite(x) and _finite(y), "a calibration curve is not finite")
+        rises = (np.diff(x) >= 0).all() and (np.diff(y) >= 0).all()
+        need(rises and y[0] >= 0 and y[-1] <= 1, "a calibration curve does not rise from 0 to 1")
+
+
+def _values(coef: Any) -> NDArray[Any]:
+    return np.asarray(coef.data) if sparse.issparse(coef) else np.asarray(coef)
+
+
+def _finite(array: NDArray[Any]) -> bool:
+    """Whether all are, a block at a time."""
+    flat = array.ravel(order="K")
+    steps = range(0, flat.size, _BLOCK)
+    return all(bool(np.isfinite(flat[lo : lo + _BLOCK]).all()) for lo in steps)
