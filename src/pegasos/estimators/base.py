@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils import assert_all_finite, check_random_state, column_or_1d
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -48,9 +48,15 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         One-vs-one gives the votes for each class, their ties broken by the sum of its scores.
         """
         check_is_fitted(self, "coef_")
-        X = validate_data(self, X, accept_sparse="csr", dtype=READ_TYPES, reset=False)
+        # A value that is not finite shows in the scores, which are fewer to look through.
+        X = validate_data(
+            self, X, accept_sparse="csr", dtype=READ_TYPES, reset=False,
+            ensure_all_finite=self._pairs,
+        )  # fmt: skip
         count = len(self.classes_)
         scores = decision(X, self.coef_, self.intercept_, count, self._pairs)
+        if not np.isfinite(scores).all():
+            assert_all_finite(X, input_name="X")
         return scores.ravel() if count == 2 and scores.shape[1] == 1 else scores
 
     def predict(self, X: Any) -> Any:
