@@ -1,8 +1,9 @@
 """Models as files: arrays and JSON under a checksum, written whole or not at all.
 
 Reading executes nothing, takes about twice the memory of the file (and of names a string each), and
-either returns a model whose parts fit each other or raises a ``ModelFileError`` that says what is wrong. The layout is described
-in ``container`` (the file), ``contents`` (the model in it) and ``arrays`` (strings).
+either returns a model whose parts fit each other or raises a ``ModelFileError`` that says what is
+wrong. The layout is described in ``container`` (the file), ``contents`` (the model in it) and
+``arrays`` (strings).
 """
 
 from __future__ import annotations
