@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 import pegasos
-from pegasos import _core
+from pegasos import _core, rows
 from pegasos.rows import as_rows
 from pegasos.testing.toys import toy
 
@@ -162,3 +162,21 @@ def test_public_names_are_there():
         assert getattr(pegasos, name) is not None
     with pytest.raises(AttributeError, match="nonsense"):
         _ = pegasos.nonsense
+
+
+@pytest.mark.parametrize("lanes", [1, 3])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int8])
+def test_products_are_those_of_scipy(lanes, dtype):
+    rng = np.random.default_rng(0)
+    X = sparse.csr_matrix((rng.random((50, 30)) < 0.2) * rng.integers(1, 9, (50, 30)), dtype=dtype)
+    coef = rng.normal(size=(lanes, 30))
+    for matrix in (X, sparse.csr_matrix(X[:0]), sparse.csc_matrix(X), X[::-1]):
+        np.testing.assert_allclose(rows.products(matrix, coef), matrix @ coef.T, rtol=1e-13)
+
+
+def test_products_refuse_columns_that_are_not_there():
+    X = sparse.csr_matrix(np.eye(3))
+    for column in (3, -1):
+        X.indices[1] = column
+        with pytest.raises(ValueError, match="row 1"):
+            rows.products(X, np.ones((1, 3)))

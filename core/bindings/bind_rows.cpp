@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "pegasos/check.hpp"
+#include "pegasos/row_products.hpp"
 #include "problem.hpp"
 
 namespace binding {
@@ -137,6 +138,16 @@ PyProblem make_problem(
   return {view, std::move(owners)};
 }
 
+std::int64_t products(const PyRows& self, const In<double, nb::ndim<2>>& W,
+                      const Matrix<double>& out, std::int64_t threads) {
+  const auto lanes = static_cast<std::int64_t>(out.shape(1));
+  if (lanes < 1 || threads < 1) throw std::invalid_argument("lanes or threads out of range");
+  const double* weights = checked("W", W, {self.rows.weight_rows(), padded_lanes(lanes)});
+  double* scores = checked("out", out, {self.rows.n(), lanes});
+  nb::gil_scoped_release release;
+  return row_products(self.rows, weights, lanes, scores, threads);
+}
+
 constexpr InstructionSet kInstructionSets[] = {InstructionSet::baseline, InstructionSet::x86_64_v2,
                                                InstructionSet::x86_64_v3,
                                                InstructionSet::x86_64_v4};
@@ -176,7 +187,10 @@ void bind_rows(nb::module_& m) {
       .def_prop_ro("bias", [](const PyRows& self) { return self.rows.bias(); })
       .def("check", &check, nb::arg("lo"), nb::arg("hi"), nb::arg("squared_norms").noconvert(),
            nb::arg("threads"),
-           "Check rows lo..hi-1 and write their squared norms: (defect or '', row, column).");
+           "Check rows lo..hi-1 and write their squared norms: (defect or '', row, column).")
+      .def("products", &products, nb::arg("W").noconvert(), nb::arg("out").noconvert(),
+           nb::arg("threads"),
+           "Write w_k . x of all rows; returns a row with a column out of range, or -1.");
 
   nb::class_<PyProblem>(m, "Problem", "K binary problems over the same rows.")
       .def(

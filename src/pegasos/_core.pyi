@@ -43,6 +43,11 @@ class Rows:
         Check rows lo..hi-1 and write their squared norms: (defect or '', row, column).
         """
 
+    def products(self, W: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], threads: int) -> int:
+        """
+        Write w_k . x of all rows; returns a row with a column out of range, or -1.
+        """
+
 class Problem:
     """K binary problems over the same rows."""
 

@@ -14,6 +14,7 @@ from pegasos import _core, threads
 IN_PLACE = (np.float64, np.float32, np.int8, np.uint8)
 """Value types the core reads without a copy."""
 
+_EASY_TO_SHARE = 8  # products repay threads on so much less than solvers do
 _CHECKED_VALUES = 1 << 22  # values checked between two looks at the keyboard
 
 
@@ -62,6 +63,20 @@ def as_rows(X: Any, *, bias: float = 0.0, n_jobs: int | None = 1) -> Rows:
         rows = _csr(_in_order(X), bias)
         _check(rows, workers)
     return rows
+
+
+def products(X: Any, coef: NDArray[np.float64]) -> NDArray[np.float64]:
+    """X @ coef.T of a CSR matrix, on threads where that pays; columns may be in any order."""
+    rows = _csr(X, 0.0)
+    lanes = coef.shape[0]
+    W = np.zeros((rows.d + 1, _core.padded_lanes(lanes)))
+    W[:-1, :lanes] = coef.T
+    out = np.empty((rows.n, lanes))
+    work = _EASY_TO_SHARE * rows.n * rows.row_size * lanes
+    bad = rows.core.products(W, out, threads.resolve(None, work))
+    if bad >= 0:
+        raise ValueError(f"X has a column index outside 0..{rows.d} - 1 in row {bad}")
+    return out
 
 
 class _OutOfOrderError(ValueError):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from pegasos import rows
 from pegasos.certificate import Floats
 
 _BLOCK_BYTES = 1 << 24  # float64 bytes of X, or of scores, at a time
@@ -15,8 +16,10 @@ _BLOCK_BYTES = 1 << 24  # float64 bytes of X, or of scores, at a time
 
 def products(X: Any, coef: Any, intercept: Floats) -> Floats:
     """X @ coef.T + intercept in float64, converting X a block of rows at a time."""
+    if sparse.issparse(X) and not sparse.issparse(coef):
+        return np.add(rows.products(X, coef), intercept)
     transposed = coef.T
-    if sparse.issparse(X) or sparse.issparse(coef):
+    if sparse.issparse(coef):
         scores = X @ transposed
         scores = scores.toarray() if sparse.issparse(scores) else np.asarray(scores)
         return scores.astype(np.float64, copy=False) + intercept
