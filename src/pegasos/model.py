@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from pegasos import sparse
 from pegasos.certificate import Certificate, Floats
 from pegasos.data.dataset import Data
 from pegasos.steps.base import Step

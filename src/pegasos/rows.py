@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from pegasos import _core, threads
+from pegasos import _core, sparse, threads
 
 IN_PLACE = (np.float64, np.float32, np.int8, np.uint8)
 """Value types the core reads without a copy."""

@@ -9,8 +9,8 @@ from typing import Any, Literal, cast, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 
+from pegasos import sparse
 from pegasos.arguments import floats, functions, number
 from pegasos.certificate import Certificate
 from pegasos.certificate import certify as certify_problem

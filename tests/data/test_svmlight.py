@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
-from pegasos.data.dataset import DataError, Options
-from pegasos.data.svmlight import _BLOCK_BYTES, blocks, read, write_svmlight
+from pegasos.data import DataError, Options, blocks, read
+from pegasos.data.svmlight import _BLOCK_BYTES, write_svmlight
 
 
 def write(path, text):
@@ -125,8 +125,7 @@ def test_a_tiny_file_with_a_huge_index_takes_no_memory(tmp_path):
     path = write(tmp_path / "a.svm", "1 2147483647:1\n")
     code = (
         "import resource, sys\n"
-        "from pegasos.data.svmlight import read\n"
-        "from pegasos.data.dataset import Options, DataError\n"
+        "from pegasos.data import DataError, Options, read\n"
         "resource.setrlimit(resource.RLIMIT_AS, (2**31, 2**31))\n"
         "try:\n    read(sys.argv[1], Options())\n"
         "except DataError as error:\n    print(error.column)\n"

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
+from pegasos import sparse
 from pegasos.certificate import Certificate, Floats
 from pegasos.certificate import certify as certify_problem
 from pegasos.cli.exits import CommandError

@@ -64,7 +64,7 @@ def certify(
     found = read_any(model)
     training = stated(found, C, lam, loss, intercept, max_time, threads)
     options = options_like(found, data, read, labels=True, n_jobs=threads)
-    rows = found.prepared(read_data(data, options))
+    rows = found.prepared(read_data(data, options, light=True))
     describe(voice, data, rows)
     bounds = bounds_of(found, rows, as_wide(rows.X, found.features), training, tol)
     tell(voice, found, bounds)

@@ -76,7 +76,7 @@ def cv(
         training_command.refuse_existing(train_best, overwrite)
     training_of(fit, None, None, 0.0)
     options = options_of(read, text=column(prepare.text), labels=True, n_jobs=fit.threads)
-    rows, steps = prepared(read_data(data, options), prepare)
+    rows, steps = prepared(read_data(data, options, light=True), prepare)
     describe(voice, data, rows)
     if steps:
         voice.tell("  note: steps were learned from all rows, those held out included")

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
+from pegasos import sparse
 from pegasos.certificate import Certificate
 from pegasos.cli.arguments import FitArguments
 from pegasos.cli.exits import CommandError

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from pegasos import sparse
 from pegasos.cli.say import class_name
 from pegasos.data.dataset import Data
 from pegasos.model import LinearModel

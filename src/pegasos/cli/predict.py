@@ -86,13 +86,13 @@ def prepared_blocks(model: LinearModel, path: Path, options: Options) -> Iterato
     """The rows of a file as the model wants them: (what was read, X)."""
     from pegasos.data import blocks
 
-    for block in blocks(path, options):
+    for block in blocks(path, options, light=True):
         yield block, as_wide(model.prepared(block).X, model.features)
 
 
 def as_wide(X: Any, features: int) -> Any:
     """X with so many columns: what a model has not seen has no weight."""
-    from scipy import sparse
+    from pegasos import sparse
 
     if X.shape[1] == features:
         return X
@@ -102,9 +102,7 @@ def as_wide(X: Any, features: int) -> Any:
         raise CommandError(
             f"the rows have {X.shape[1]} features, the model {features}: are they the same columns?"
         )
-    wide = X.copy()
-    wide.resize((X.shape[0], features))
-    return wide
+    return sparse.Csr(X.data, X.indices, X.indptr, features)
 
 
 def lines(

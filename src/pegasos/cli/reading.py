@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
 
-from pegasos import threads
+from pegasos import sparse, threads
 from pegasos.cli.arguments import PrepareArguments, ReadArguments
 from pegasos.cli.exits import CommandError
 from pegasos.cli.say import Voice, class_name, percent, size
@@ -86,6 +85,8 @@ def columns_of(read: ReadArguments, prepare: PrepareArguments) -> dict[str, Any]
 def prepared(data: Data, given: PrepareArguments) -> tuple[Data, tuple[Step, ...]]:
     """Rows of numbers, and the steps that make them of what was in the file."""
     steps: list[Step] = []
+    if given.scale != "none" and isinstance(data.X, sparse.Csr):
+        data = replace(data, X=data.X.scipy())
     if data.text is not None:
         from pegasos.steps.text import TextStep
 

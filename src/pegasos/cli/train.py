@@ -78,7 +78,7 @@ def train(
     refuse_existing(target, overwrite)
     training_of(fit, C, lam, began)  # wrong options are told before the file is read
     options = options_of(read, text=column(prepare.text), labels=True, n_jobs=fit.threads)
-    rows = read_data(data, options)
+    rows = read_data(data, options, light=True)
     rows, steps = prepared(rows, prepare)
     seconds_read = time.perf_counter() - began
     describe(voice, data, rows)

@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
+from pegasos import sparse
 from pegasos.data.csr import make_csr
 from pegasos.data.dataset import BadLine, Data, DataError, Options
 from pegasos.data.formats import FORMATS, format_of, resolved
@@ -21,23 +21,35 @@ from pegasos.data.formats import FORMATS, format_of, resolved
 __all__ = ["FORMATS", "BadLine", "Data", "DataError", "Options", "blocks", "format_of", "read"]
 
 
-def read(path: str | os.PathLike[str], options: Options | None = None, **changes: Any) -> Data:
+def read(
+    path: str | os.PathLike[str],
+    options: Options | None = None,
+    *,
+    light: bool = False,
+    **changes: Any,
+) -> Data:
     """The rows of a file, its labels and what else it has.
 
     ``changes`` are fields of ``Options``: ``format`` (one of ``FORMATS``; by the name unless
     given), ``label``, ``weight``, ``text``, ``features``, ``labels``, ... An option that the
     format has no use for raises ValueError; a file that cannot be read DataError, with its place.
+    ``light`` leaves sparse rows in a ``pegasos.sparse.Csr``, which does without SciPy.
     """
     options = resolved(path, replace(options or Options(), **changes))
-    return _finished(path, _module(options).read(path, options), options)
+    return _finished(path, _module(options).read(path, options), options, light)
 
 
 def blocks(
-    path: str | os.PathLike[str], options: Options | None = None, **changes: Any
+    path: str | os.PathLike[str],
+    options: Options | None = None,
+    *,
+    light: bool = False,
+    **changes: Any,
 ) -> Iterator[Data]:
     """The same in order, some megabytes at a time; npz files are read at once."""
     options = resolved(path, replace(options or Options(), **changes))
-    return (_finished(path, block, options) for block in _module(options).blocks(path, options))
+    found = _module(options).blocks(path, options)
+    return (_finished(path, block, options, light) for block in found)
 
 
 def _module(options: Options) -> Any:
@@ -46,7 +58,7 @@ def _module(options: Options) -> Any:
     return importlib.import_module(f"pegasos.data.{shared.get(name, name)}")
 
 
-def _finished(path: Any, data: Data, options: Options) -> Data:
+def _finished(path: Any, data: Data, options: Options, light: bool) -> Data:
     """What is the same in all formats: labels or none, the declared features, float32."""
     if options.labels and data.y is None:
         raise DataError(path, "the rows have no labels")
@@ -60,6 +72,8 @@ def _finished(path: Any, data: Data, options: Options) -> Data:
             what = f"{X.shape[1]} features where {options.features} are declared"
             raise DataError(path, what)
         X = make_csr(X.data, X.indices, X.indptr, options.features)  # the same arrays, no copy
+    if isinstance(X, sparse.Csr) and not light:
+        X = X.scipy()
     # Arrays stay as they are stored unless float32 is asked for.
     if options.dtype is np.float32 and X.dtype == np.float64:
         X = X.astype(np.float32)

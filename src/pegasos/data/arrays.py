@@ -136,7 +136,7 @@ def _indicator(
         raise DataError(path, f"y_indptr must have {n + 1} entries")
     ones = np.ones(indices.size, np.int64)
     check_csr(path, ones, indices, indptr, names.size)
-    return make_csr(ones, indices, indptr, names.size), names.astype(np.float64)
+    return make_csr(ones, indices, indptr, names.size).scipy(), names.astype(np.float64)
 
 
 def _dense(path: Any, array: NDArray[Any] | None, name: str) -> NDArray[Any]:

@@ -11,7 +11,7 @@ import os
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,7 +72,7 @@ class Cache:
         return self._arrays[name][lo - (name in STARTS) : hi]
 
     def _data(self, arrays: dict[str, NDArray[Any]]) -> Data:
-        manifest, values = self.manifest, arrays["values"]
+        manifest, values = self.manifest, cast(Any, arrays["values"])
         if manifest.sparse:
             starts = arrays["indptr"]
             starts = starts - starts[0] if starts[0] else starts
@@ -93,7 +93,8 @@ class Cache:
             rank[order] = np.arange(names.size)
             starts = arrays["label_indptr"]
             found = rank[arrays["label_indices"]]
-            y = make_csr(np.ones(found.size, np.int64), found, starts - starts[0], names.size)
+            ones = np.ones(found.size, np.int64)
+            y = make_csr(ones, found, starts - starts[0], names.size).scipy()
             y.has_sorted_indices = False
             y.sort_indices()
             return y, names[order]

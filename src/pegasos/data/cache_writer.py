@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from pegasos import sparse
 from pegasos.data.cache_manifest import NAME, STARTS, Array, Block, Manifest
 from pegasos.data.csr import check_csr, check_dense
 from pegasos.data.dataset import Data, DataError

@@ -6,23 +6,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from pegasos.data.dataset import DataError
+from pegasos.sparse import Csr
 
 _CHECKED = 1 << 20  # values looked at together
 
 
-def make_csr(values: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], d: int) -> Any:
+def make_csr(values: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], d: int) -> Csr:
     """CSR over arrays that were checked, in place where the types of both indices allow."""
     narrow = max(values.size, d) <= np.iinfo(np.int32).max
     kind = np.dtype(np.int32 if narrow and indices.dtype == np.int32 else np.int64)
-    X = sparse.csr_array((indptr.size - 1, d), dtype=values.dtype)
-    # Not through the constructor: it reads all of the arrays to choose types for them.
-    X.data, X.indices = values, indices.astype(kind, copy=False)
-    X.indptr = indptr.astype(kind, copy=False)
-    X.has_sorted_indices = X.has_canonical_format = True
-    return X
+    return Csr(values, indices.astype(kind, copy=False), indptr.astype(kind, copy=False), d)
 
 
 def check_csr(

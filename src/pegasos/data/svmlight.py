@@ -13,9 +13,9 @@ from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 
-from pegasos import _core, threads
+from pegasos import _core, sparse, threads
+from pegasos.data.csr import make_csr
 from pegasos.data.dataset import MOST_FEATURES, BadLine, Data, DataError, Options
 from pegasos.data.files import create_binary, open_binary
 from pegasos.data.temporary import new_file
@@ -106,17 +106,15 @@ class _Text:
         """What was parsed since the last call, before it is known where indices begin."""
         labels, label_ends, ends, indices, values, queries = self.parser.take()
         indptr = np.concatenate([np.zeros(1, dtype=np.int64), ends])
-        if indices.dtype == np.int32 and indptr[-1] <= np.iinfo(np.int32).max:
-            indptr = indptr.astype(np.int32)
         width = max(1, self.options.features or 0, self.parser.largest_index + 1)
-        X = _csr(values, indices, indptr, width)
+        X = make_csr(values, indices, indptr, width)
         y: Any = labels
         names = None
         if self.options.multilabel:
             names, codes = np.unique(labels, return_inverse=True)
             ones = np.ones(labels.size, dtype=np.int8)
             starts = np.concatenate([np.zeros(1, dtype=np.int64), label_ends])
-            y = _csr(ones, codes.astype(np.int32), starts.astype(np.int32), names.size)
+            y = make_csr(ones, codes.astype(np.int32), starts, names.size).scipy()
         skipped = self.parser.bad_count - self.skipped
         new = self.parser.bad_lines[self.skipped :]
         self.skipped += skipped
@@ -149,7 +147,7 @@ class _Text:
                 f"index {self.parser.largest_index} is beyond the declared {declared} features, "
                 f"indices beginning with {first}",
             )
-        X = _csr(data.X.data, data.X.indices, data.X.indptr, declared or width)
+        X = make_csr(data.X.data, data.X.indices, data.X.indptr, declared or width)
         note = f"indices begin with {first}: the smallest is {max(seen, 0)}"
         return Data(**{**vars(data), "X": X, "notes": (*data.notes, note)})
 
@@ -163,14 +161,6 @@ def _fill(file: BinaryIO, room: NDArray[np.uint8]) -> int:
             break
         got += more
     return got
-
-
-def _csr(values: Any, indices: Any, indptr: Any, width: int) -> sparse.csr_matrix:
-    """A CSR matrix of arrays that are known to be right: SciPy would look through them."""
-    X = sparse.csr_matrix((indptr.size - 1, width), dtype=values.dtype)
-    X.data, X.indices, X.indptr = values, indices, indptr
-    X.has_sorted_indices = X.has_canonical_format = True
-    return X
 
 
 class SvmlightWriter:

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from pegasos import sparse
 from pegasos.data.columns import LABEL_NAMES
 from pegasos.data.dataset import Data, DataError
 from pegasos.data.files import create_binary

@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from pegasos import sparse
 from pegasos.atomic import atomic_write
 from pegasos.export.errors import ExportError
 from pegasos.export.folding import without_steps

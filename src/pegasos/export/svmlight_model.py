@@ -6,8 +6,8 @@ A line has alpha_i y_i and the features of a support vector; score(x) = sum_i al
 from __future__ import annotations
 
 import numpy as np
-from scipy import sparse
 
+from pegasos import sparse
 from pegasos.export.lines import MOST_FEATURES, ROOM, Source, integer, real, text_lines
 from pegasos.model import LinearModel
 from pegasos.model_file.errors import ModelFileError

@@ -6,8 +6,8 @@ from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from pegasos import sparse
 from pegasos.model import LinearModel, Scheme
 from pegasos.model_file.errors import WrongContent
 from pegasos.tasks.probability import Calibrator, Isotonic, Sigmoid

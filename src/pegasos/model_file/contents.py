@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from pegasos import sparse
 from pegasos.certificate import Certificate
 from pegasos.model import LinearModel
 from pegasos.model_file.arrays import (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotrs
 
 from pegasos.certificate import Floats, relative_gap
 from pegasos.problem import Problem
@@ -35,6 +34,8 @@ def factor(gram: Floats, s: float, intercept: float | None, out: Floats) -> bool
     ``intercept`` is added instead of s to the last entry, if that is a free intercept's. A matrix
     that is not positive definite is lifted a little.
     """
+    from scipy.linalg.lapack import dpotrf  # here: other solvers do without, and start sooner
+
     penalty = np.full(len(gram), s)
     if intercept is not None:
         penalty[-1] = intercept
@@ -56,6 +57,8 @@ def solve(factored: Floats, rhs: Floats, free: bool, direction: Floats) -> float
 
     A free intercept is the last of the unknowns, and no weight then.
     """
+    from scipy.linalg.lapack import dpotrs
+
     solution: Floats = dpotrs(factored, rhs, lower=1)[0]
     if not np.isfinite(solution).all():
         return None

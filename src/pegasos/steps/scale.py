@@ -12,8 +12,8 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from pegasos import sparse
 from pegasos.data.dataset import Data
 from pegasos.steps.moments import Moments, row_blocks
 

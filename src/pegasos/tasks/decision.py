@@ -6,9 +6,8 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from pegasos import rows
+from pegasos import rows, sparse
 from pegasos.certificate import Floats
 
 _BLOCK_BYTES = 1 << 24  # float64 bytes of X, or of scores, at a time

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from pegasos import sparse
 from pegasos.certificate import Certificate, Floats, certify
 from pegasos.driver import Outcome, StopReason
 from pegasos.history import History, Record

@@ -10,9 +10,8 @@ from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from pegasos import threads
+from pegasos import sparse, threads
 from pegasos.certificate import Floats
 from pegasos.driver import Callback, Outcome
 from pegasos.fleet import Member, run_any, run_fleet
