@@ -146,10 +146,11 @@ def _zstd_writer(path: Any) -> BinaryIO:
     if sys.version_info >= (3, 14):
         from compression import zstd
 
-        return zstd.open(path, "wb")  # type: ignore[no-any-return]
+        return zstd.open(path, "wb", options={zstd.CompressionParameter.checksum_flag: 1})  # type: ignore[no-any-return]
     import zstandard
 
-    return zstandard.open(path, "wb")  # type: ignore[no-any-return]
+    checked = zstandard.ZstdCompressor(write_checksum=True)
+    return zstandard.open(path, "wb", cctx=checked)  # type: ignore[no-any-return]
 
 
 def _errors() -> tuple[type[BaseException], ...]:
