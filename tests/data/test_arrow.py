@@ -99,7 +99,7 @@ def test_labels_and_weights_are_checked_too(put):
         read(put({"y": pa.array(["a", None]), "x": np.ones(2)}))
     with pytest.raises(DataError, match="negative weights"):
         read(put({"y": np.ones(2), "x": np.ones(2), "w": -np.ones(2)}), weight="w")
-    with pytest.raises(DataError, match="of type timestamp.*, no label"):
+    with pytest.raises(DataError, match=r"of type timestamp.*, no label"):
         read(put({"y": np.array(["2020-01-01"], "M8[ms]"), "x": np.ones(1)}))
     with pytest.raises(DataError, match="is of type double, not text"):
         read(put({"y": np.ones(2), "x": np.ones(2)}), text="x")

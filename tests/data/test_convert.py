@@ -154,7 +154,7 @@ class Standin:
     def __init__(self, parts):
         self.parts, self.written = parts, []
 
-    def blocks(self, path, options):
+    def blocks(self, _path, _options):
         return iter(self.parts)
 
     def SvmlightWriter(self, path):

@@ -217,6 +217,13 @@ def test_bad_lines_are_skipped_and_counted(csv, small_blocks, quote):
     same(blocks(csv(text), skip_bad_lines=True), data)
 
 
+def test_lines_that_are_not_utf8_are_skipped_too(csv):
+    text = b"label,a\n1,2\n\xff,2\n3,4\n"
+    data = read(csv(text), skip_bad_lines=True)
+    assert data.y.tolist() == [1, 3]
+    assert [line.line for line in data.bad_lines] == [3]
+
+
 def test_no_more_bad_lines_are_kept_than_are_shown(csv):
     data = read(csv("label,a\n" + "1,x\n" * 500 + "1,2\n"), skip_bad_lines=True)
     assert data.bad_count == 500
@@ -227,7 +234,7 @@ def test_no_more_bad_lines_are_kept_than_are_shown(csv):
 
 @pytest.mark.parametrize("text", ["", "\n\n", "label,a\n", "label,a\n\n"])
 def test_files_without_rows(csv, text):
-    with pytest.raises(DataError, match="empty|no rows"):
+    with pytest.raises(DataError, match=r"empty|no rows"):
         read(csv(text))
 
 

@@ -1,6 +1,8 @@
 """Compressed files: read as they were, and never silently short."""
 
 import gzip
+import os
+import threading
 
 import numpy as np
 import pytest
@@ -72,6 +74,18 @@ def test_names_that_do_not_fit_the_contents_are_errors(tmp_path):
         open_binary(tmp_path / "a.gz")
     with pytest.raises(DataError, match=r"its name must end in \.gz"):
         open_binary(tmp_path / "b")
+
+
+@pytest.mark.parametrize("ending", ["", ".gz"])
+def test_pipes_can_be_read(tmp_path, ending):
+    path = tmp_path / f"pipe{ending}"
+    os.mkfifo(path)
+    raw = gzip.compress(TEXT) if ending else TEXT
+    writer = threading.Thread(target=path.write_bytes, args=(raw,))
+    writer.start()
+    with open_binary(path) as file:
+        assert file.read() == TEXT
+    writer.join()
 
 
 @pytest.mark.parametrize("fails", [False, True])

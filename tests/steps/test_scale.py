@@ -13,8 +13,8 @@ from pegasos.steps.moments import Moments
 from pegasos.steps.scale import METHODS, ScaleStep
 
 PEERS = {
-    "maxabs": lambda dense: MaxAbsScaler(),
-    "minmax": lambda dense: MinMaxScaler(),
+    "maxabs": lambda _: MaxAbsScaler(),
+    "minmax": lambda _: MinMaxScaler(),
     "standard": lambda dense: StandardScaler(with_mean=dense),
 }
 

@@ -61,7 +61,7 @@ def test_hashing_is_the_peers_also_when_restored(options):
     for one in (step, again):
         X = one.transform(NEW)
         assert X.shape == (4, options.get("features", 1 << 18))
-        assert (X != expected).nnz == 0
+        assert (expected != X).nnz == 0
         assert X.nnz > 3
 
 

@@ -35,8 +35,7 @@ def open_binary(path: str | os.PathLike[str]) -> BinaryIO:
     ending = compression(path)
     file = open(path, "rb")  # noqa: SIM115 - belongs to the stream returned
     try:
-        _check_magic(path, file.read(4), ending)
-        file.seek(0)
+        _check_magic(path, file.peek(4)[:4], ending)  # pipes cannot go back
         raw = _Checked(path, file, _DECOMPRESS[ending](file)) if ending else file
     except BaseException:
         file.close()
