@@ -1,5 +1,6 @@
 """Parquet, Feather and Arrow files: columns as in CSV, batch by batch."""
 
+import contextlib
 import sys
 
 import numpy as np
@@ -121,6 +122,18 @@ def test_truncated_files_are_errors(put):
         # A stream has no end of its own: batches before the cut are all there is to see.
         assert path.stem == "stream"
         assert found.n == 50
+
+
+def test_damaged_files_give_an_error_or_rows(put):
+    """The format has no checksum that covers everything: only errors of other kinds are wrong."""
+    path = put({"y": np.ones(20), "x": np.arange(20.0)})
+    whole, rng = path.read_bytes(), np.random.default_rng(0)
+    for _ in range(500):
+        damaged = bytearray(whole)
+        damaged[rng.integers(len(whole))] = rng.integers(256)
+        path.write_bytes(damaged)
+        with contextlib.suppress(DataError):
+            read(path)
 
 
 def test_without_pyarrow_the_error_says_what_to_install(monkeypatch):

@@ -316,6 +316,27 @@ def test_blocks_one_after_the_other_are_the_whole(tmp_path_factory, seed):
     assert all(part.feature_names == ("x0", "x1", "x2") for part in parts)
 
 
+@given(
+    st.binary(max_size=60)
+    | st.from_regex(rb"([-+0-9.eE_xn \t\r,]{0,9}[,\n\"]?){0,12}", fullmatch=True)
+)
+def test_any_bytes_give_rows_or_an_error_and_both_ways_the_same(tmp_path_factory, raw):
+    path = tmp_path_factory.mktemp("csv") / "a.csv"
+    path.write_bytes(b"label,x\n1,2\n" + raw)
+    with pytest.MonkeyPatch.context() as patch:
+        found = outcome(path)
+        patch.setattr(pegasos.data.csv_table.Table, "_fast", lambda *_: None)
+        assert outcome(path) == found
+
+
+def outcome(path):
+    try:
+        data = read(path)
+    except DataError as error:
+        return str(error)
+    return data.X.tobytes(), data.y.dtype.kind, data.y.tolist()
+
+
 def test_blocks_take_the_memory_of_a_block(csv, monkeypatch):
     monkeypatch.setattr(pegasos.data.lines, "BLOCK", 1 << 14)
     peaks = []
