@@ -25,10 +25,11 @@ def blocks(path: str | os.PathLike[str], options: Options) -> Iterator[Data]:
             _check_types(path, columns, schema)
             row = 0
             for batch in _batches(file, parquet, columns):
+                batch.validate(full=True)  # offsets out of range would be followed blindly
                 if batch.num_rows:
                     yield _data(path, columns, batch, options, row)
                     row += batch.num_rows
-    except pa.ArrowException as error:
+    except (pa.ArrowException, UnicodeDecodeError) as error:
         raise DataError(path, f"not a whole file of this format: {error}") from None
     except OSError as error:
         if error.errno is not None:
@@ -70,7 +71,7 @@ def _open(path: str | os.PathLike[str], parquet: bool) -> Any:
     if parquet:
         import pyarrow.parquet
 
-        return pyarrow.parquet.ParquetFile(path)
+        return pyarrow.parquet.ParquetFile(path, page_checksum_verification=True)
     import pyarrow
 
     with open(path, "rb") as file:

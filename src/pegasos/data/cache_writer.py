@@ -174,8 +174,8 @@ class CacheWriter:
                 self._kind = "float"  # the file holds float64 all the time
             self._known({"int", "float"}, kind, first)
             y = y.astype(np.float64)
-            if not np.isfinite(y).all() or (kind == "int" and (np.abs(y) > _EXACT).any()):
-                raise DataError(self._path, "labels must be finite, and at most 2^53")
+            if not np.isfinite(y).all() or (kind == "int" and (np.abs(y) >= _EXACT).any()):
+                raise DataError(self._path, "labels must be finite, and whole ones below 2^53")
             return {"labels": y}
         self._known({"text"}, "text", first)
         return {"labels": self._names.codes(map(str, y.tolist()))}

@@ -62,7 +62,7 @@ def blocks(path: str | os.PathLike[str], options: Options) -> Iterator[Data]:
 
 
 def _late_name(table: Table, part: Part, texts: list[str]) -> DataError:
-    at = next(at for at, text in enumerate(texts) if labels.number(text) is None)
+    at = next(at for at, text in enumerate(texts) if labels.numeric(text) is None)
     return DataError(
         table.path,
         f"label {texts[at]!r} is no number, while all those far before it are: "

@@ -35,8 +35,7 @@ def open_binary(path: str | os.PathLike[str]) -> BinaryIO:
     ending = compression(path)
     file = open(path, "rb")  # noqa: SIM115 - belongs to the stream returned
     try:
-        _check_magic(path, file.read(4), ending)
-        file.seek(0)
+        _check_magic(path, file.peek(4)[:4], ending)  # pipes cannot go back
         raw = _Checked(path, file, _DECOMPRESS[ending](file)) if ending else file
     except BaseException:
         file.close()
@@ -146,10 +145,11 @@ def _zstd_writer(path: Any) -> BinaryIO:
     if sys.version_info >= (3, 14):
         from compression import zstd
 
-        return zstd.open(path, "wb")  # type: ignore[no-any-return]
+        return zstd.open(path, "wb", options={zstd.CompressionParameter.checksum_flag: 1})  # type: ignore[no-any-return]
     import zstandard
 
-    return zstandard.open(path, "wb")  # type: ignore[no-any-return]
+    checked = zstandard.ZstdCompressor(write_checksum=True)
+    return zstandard.open(path, "wb", cctx=checked)  # type: ignore[no-any-return]
 
 
 def _errors() -> tuple[type[BaseException], ...]:

@@ -30,9 +30,17 @@ def missing(text: str) -> bool:
         return not text
 
 
+def numeric(text: str) -> float | None:
+    """A label as a number; None for names, and for whole numbers that float64 cannot tell apart."""
+    value = number(text)
+    if value is not None and abs(value) >= _EXACT and text.lstrip("+-").isdigit():
+        return None
+    return value
+
+
 def from_text(texts: Sequence[str]) -> NDArray[Any]:
     """Numbers if all are (int64 if all are whole, else float64), strings otherwise."""
-    values = [number(text) for text in texts]
+    values = [numeric(text) for text in texts]
     if any(value is None for value in values):
         return np.array(texts, dtype=np.str_)
     return whole(np.array(values, dtype=np.float64))
@@ -40,7 +48,7 @@ def from_text(texts: Sequence[str]) -> NDArray[Any]:
 
 def whole(values: NDArray[Any]) -> NDArray[Any]:
     """``values`` as int64 if that changes none of them."""
-    if values.dtype.kind == "f" and (np.abs(values) <= _EXACT).all() and (values % 1 == 0).all():
+    if values.dtype.kind == "f" and (np.abs(values) < _EXACT).all() and (values % 1 == 0).all():
         return values.astype(np.int64)
     return values
 

@@ -163,7 +163,7 @@ def _arrow_writer(path: str | os.PathLike[str], schema: Any, parquet: bool) -> A
     if parquet:
         import pyarrow.parquet
 
-        return pyarrow.parquet.ParquetWriter(os.fspath(path), schema)
+        return pyarrow.parquet.ParquetWriter(os.fspath(path), schema, write_page_checksum=True)
     import pyarrow
 
     return pyarrow.ipc.new_file(os.fspath(path), schema)

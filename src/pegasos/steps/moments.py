@@ -18,7 +18,10 @@ _VALUES = 1 << 20  # values looked at together
 
 @dataclass(frozen=True)
 class Moments:
-    """Of each feature over some rows, absent entries of sparse rows being zeros."""
+    """Of each feature over some rows, absent entries of sparse rows being zeros.
+
+    Sparse rows have each index once, as readers give them.
+    """
 
     rows: int
     sparse: bool

@@ -133,7 +133,7 @@ class ScaleStep:
             part = slice(lo, lo + _ENTRIES)
             values = X.data[part].astype(np.float64)
             np.divide(values, self.scale[X.indices[part]], out=out[part], casting="same_kind")
-        scaled = X.copy() if X.data.size == 0 else type(X)(X.shape, dtype=dtype)
+        scaled = type(X)(X.shape, dtype=dtype)
         scaled.data, scaled.indices, scaled.indptr = out, X.indices, X.indptr
         return scaled
 
