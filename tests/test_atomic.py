@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from pegasos import atomic
-from pegasos.atomic import atomic_folder, atomic_write
+from pegasos.atomic import atomic_folder, atomic_path, atomic_write
 
 FAILURES = [
     OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)),
@@ -209,3 +209,27 @@ def late(path):
     with atomic_write(path, overwrite=False) as file:
         file.write(b"ours")
         path.write_bytes(b"theirs")
+
+
+@pytest.mark.parametrize("fails", [False, True])
+@pytest.mark.parametrize("existed", [False, True])
+def test_what_is_written_by_name_appears_whole_or_not_at_all(tmp_path, fails, existed):
+    path = tmp_path / "a.csv"
+    if existed:
+        path.write_text("before")
+        with (
+            pytest.raises(FileExistsError, match="already"),
+            atomic_path(path, overwrite=False) as unfinished,
+        ):
+            unfinished.write_text("never")
+    try:
+        with atomic_path(path, overwrite=existed) as unfinished:
+            assert unfinished.name == "a.csv"
+            unfinished.write_text("after")
+            if fails:
+                raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        pass
+    assert [file.name for file in tmp_path.iterdir()] == (["a.csv"] if existed or not fails else [])
+    if path.exists():
+        assert path.read_text() == ("before" if fails else "after")

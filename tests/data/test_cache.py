@@ -16,6 +16,7 @@ from pegasos.data import Data, DataError, blocks, read
 from pegasos.data.cache import Cache
 from pegasos.data.cache_manifest import parse
 from pegasos.data.cache_writer import write_cache
+from pegasos.sparse import issparse
 
 
 def rows(n=9, d=5, seed=0, dtype=np.float32, dense=False):
@@ -26,8 +27,8 @@ def rows(n=9, d=5, seed=0, dtype=np.float32, dense=False):
 
 
 def same(found, expected):
-    assert sparse.issparse(found) == sparse.issparse(expected)
-    if sparse.issparse(found):
+    assert issparse(found) == issparse(expected)
+    if issparse(found):
         found, expected = found.tocsr(), expected.tocsr()
         for name in ("data", "indices", "indptr"):
             np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))

@@ -9,7 +9,6 @@ import pytest
 
 from pegasos.data import DataError
 from pegasos.data.files import COMPRESSED, create_binary, open_binary
-from pegasos.data.temporary import new_file, new_folder
 
 TEXT = b"1 2:3.5\n-1 7:1e-3\n" * 40
 
@@ -86,46 +85,3 @@ def test_pipes_can_be_read(tmp_path, ending):
     with open_binary(path) as file:
         assert file.read() == TEXT
     writer.join()
-
-
-@pytest.mark.parametrize("fails", [False, True])
-@pytest.mark.parametrize("existed", [False, True])
-def test_a_file_appears_whole_or_not_at_all(tmp_path, fails, existed):
-    path = tmp_path / "a.csv"
-    if existed:
-        path.write_text("before")
-        with pytest.raises(FileExistsError, match="overwrite"), new_file(path):
-            pass
-    try:
-        with new_file(path, overwrite=existed) as unfinished:
-            assert unfinished.suffix == ".csv"
-            unfinished.write_text("after")
-            if fails:
-                raise KeyboardInterrupt
-    except KeyboardInterrupt:
-        pass
-    assert [file.name for file in tmp_path.iterdir()] == (["a.csv"] if existed or not fails else [])
-    if path.exists():
-        assert path.read_text() == ("before" if fails else "after")
-
-
-@pytest.mark.parametrize("fails", [False, True])
-@pytest.mark.parametrize("existed", [False, True])
-def test_a_folder_appears_whole_or_not_at_all(tmp_path, fails, existed):
-    path = tmp_path / "a.cache"
-    if existed:
-        path.mkdir()
-        (path / "x").write_text("before")
-        with pytest.raises(FileExistsError, match="overwrite"), new_folder(path):
-            pass
-    try:
-        with new_folder(path, overwrite=existed) as unfinished:
-            (unfinished / "x").write_text("after")
-            if fails:
-                raise OSError(28, "no space")
-    except OSError:
-        assert fails
-    names = [file.name for file in tmp_path.iterdir()]
-    assert names == (["a.cache"] if existed or not fails else [])
-    if path.exists():
-        assert (path / "x").read_text() == ("before" if fails else "after")

@@ -85,8 +85,6 @@ def columns_of(read: ReadArguments, prepare: PrepareArguments) -> dict[str, Any]
 def prepared(data: Data, given: PrepareArguments) -> tuple[Data, tuple[Step, ...]]:
     """Rows of numbers, and the steps that make them of what was in the file."""
     steps: list[Step] = []
-    if given.scale != "none" and isinstance(data.X, sparse.Csr):
-        data = replace(data, X=data.X.scipy())
     if data.text is not None:
         from pegasos.steps.text import TextStep
 

@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pegasos import sparse
+from pegasos.atomic import atomic_folder
 from pegasos.data.cache_manifest import NAME, STARTS, Array, Block, Manifest
 from pegasos.data.csr import check_csr, check_dense
 from pegasos.data.dataset import Data, DataError
 from pegasos.data.labels import Distinct
 from pegasos.data.npy import HEADER, GrowingArray, header_bytes, map_array
 from pegasos.data.slices import slices
-from pegasos.data.temporary import new_folder
 
 NARROW = int(np.iinfo(np.int32).max)
 """Stored values up to which indices take four bytes; the core wants both indices of one type."""
@@ -40,7 +40,7 @@ def write_cache(
     """
     if Path(path).is_dir() and overwrite and not (Path(path) / NAME).exists():
         raise FileExistsError(f"{path} is a folder, but not a cache: it is not overwritten")
-    with new_folder(path, overwrite) as folder:
+    with atomic_folder(path, overwrite=overwrite) as folder:
         writer = CacheWriter(folder, path)
         try:
             for data in blocks:

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from pegasos.atomic import atomic_path
 from pegasos.data import blocks, format_of, read
 from pegasos.data.dataset import BadLine, Data, DataError, Options
-from pegasos.data.temporary import new_file
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def convert(
         rows = told.of(blocks(source, options))
         write_cache(rows, target, features=options.features, overwrite=overwrite)
         return told.result()
-    with new_file(target, overwrite) as unfinished:
+    with atomic_path(target, overwrite=overwrite) as unfinished:
         try:
             _write(source, unfinished, kind, options, told)
         except DataError as error:

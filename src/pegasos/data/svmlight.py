@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pegasos import _core, sparse, threads
+from pegasos.atomic import atomic_path
 from pegasos.data.csr import make_csr
 from pegasos.data.dataset import MOST_FEATURES, BadLine, Data, DataError, Options
 from pegasos.data.files import create_binary, open_binary
-from pegasos.data.temporary import new_file
 
 _BLOCK_BYTES = 1 << 20  # of text, for each thread
 _LONGEST_LINE = 1 << 28
@@ -179,7 +179,7 @@ class SvmlightWriter:
 
     def __enter__(self) -> SvmlightWriter:
         """Begin the file."""
-        unfinished = self._stack.enter_context(new_file(self.path, self.overwrite))
+        unfinished = self._stack.enter_context(atomic_path(self.path, overwrite=self.overwrite))
         self._file = self._stack.enter_context(create_binary(unfinished))
         return self
 

@@ -78,7 +78,8 @@ class ScaleStep:
             return X
         dtype = X.dtype if X.dtype in (np.float32, np.float64) else np.dtype(np.float64)
         if sparse.issparse(X):
-            return self._sparse(X.tocsr(), dtype)
+            rows = X.scipy() if isinstance(X, sparse.Csr) else X.tocsr()
+            return self._sparse(rows, dtype)
         out = np.empty(X.shape, dtype)
         for lo, hi in row_blocks(*X.shape):
             part = X[lo:hi].astype(np.float64)
