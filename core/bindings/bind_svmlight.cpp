@@ -117,6 +117,8 @@ void bind_svmlight(nb::module_& m) {
           },
           nb::arg("text").noconvert(), nb::kw_only(), nb::arg("last"), nb::arg("threads"),
           "Parse the whole lines of the text; returns how many bytes that was.")
+      .def("expect", &SvmlightParser::expect, nb::arg("bytes"),
+           "Say how many bytes of text will come in all.")
       .def("take", &take,
            "(labels, label_ends, ends, indices, values, queries) parsed since the last call.")
       .def_prop_ro("error",

@@ -12,6 +12,7 @@ namespace pegasos {
 namespace {
 
 constexpr std::size_t kReported = 20;         // bad lines that are kept
+constexpr double kMargin = 1.05;              // of what the first lines promise
 constexpr std::size_t kPieceBytes = 1 << 16;  // that repay a thread
 
 }  // namespace
@@ -141,6 +142,7 @@ std::size_t SvmlightParser::feed(const char* text, std::size_t size, bool last, 
       while (end != at && end[-1] != '\n') ++end;  // the text ends with one
       piece.end = at = end;
     }
+    parsed_ += whole;
     in_parallel(parts, [&](int64_t part) { parse_one(*pieces_[static_cast<std::size_t>(part)]); });
     append(pieces_, static_cast<std::size_t>(parts));
   }
@@ -192,14 +194,18 @@ void SvmlightParser::append(const std::vector<std::unique_ptr<Piece>>& pieces, s
     values += piece.count;
   }
   rows_.n = rows;
-  rows_.labels.extend(labels - first_label);
-  rows_.ends.extend(rows - first_row);
-  if (options_.multilabel) rows_.label_ends.extend(rows - first_row);
-  if (has_queries_ == 1) rows_.queries.extend(rows - first_row);
-  wide_ ? void(rows_.wide_indices.extend(values - first_value))
-        : void(rows_.indices.extend(values - first_value));
-  options_.single ? void(rows_.single_values.extend(values - first_value))
-                  : void(rows_.values.extend(values - first_value));
+  double scale = 1.0;
+  if (expected_ > parsed_ && parsed_ > 0) {
+    scale = kMargin * static_cast<double>(expected_) / static_cast<double>(parsed_);
+  }
+  rows_.labels.extend(labels - first_label, scale);
+  rows_.ends.extend(rows - first_row, scale);
+  if (options_.multilabel) rows_.label_ends.extend(rows - first_row, scale);
+  if (has_queries_ == 1) rows_.queries.extend(rows - first_row, scale);
+  wide_ ? void(rows_.wide_indices.extend(values - first_value, scale))
+        : void(rows_.indices.extend(values - first_value, scale));
+  options_.single ? void(rows_.single_values.extend(values - first_value, scale))
+                  : void(rows_.values.extend(values - first_value, scale));
 
   const auto copy = [](auto* to, const auto* from, int64_t size) {
     if (size > 0) std::memcpy(to, from, sizeof(*to) * static_cast<std::size_t>(size));
@@ -235,6 +241,7 @@ void SvmlightParser::append(const std::vector<std::unique_ptr<Piece>>& pieces, s
 SvmlightRows SvmlightParser::take() {
   SvmlightRows rows = std::move(rows_);
   rows_ = SvmlightRows{};
+  expected_ = 0;  // of the file, not of what comes next
   return rows;
 }
 

@@ -8,7 +8,6 @@ from pegasos.certificate import Certificate
 from pegasos.history import History, Record
 from pegasos.solve import Result, certify, solve
 from pegasos.solvers import SGDM, SGDR, SGDS, DualCoordinate, InteriorPoint, Newton, Pegasos
-from pegasos.versions import show_versions
 
 if TYPE_CHECKING:
     from pegasos.estimators.cv import LinearSVCCV
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from pegasos.model import LinearModel
     from pegasos.model_file.errors import ModelFileError, NewerFormatError
     from pegasos.plots import GapCurveDisplay, MarginsDisplay, PathDisplay
+    from pegasos.versions import show_versions
 
 __all__ = [
     "SGDM",
@@ -58,18 +58,22 @@ _LAZY = {
     "PathDisplay": "pegasos.plots",
     "load": "pegasos.estimators.stored",
     "save": "pegasos.estimators.stored",
+    "show_versions": "pegasos.versions",
 }
+_PARTS = ("data", "export")
 
 
 def __getattr__(name: str) -> Any:
     """Import scikit-learn, and what else is not always needed, when it is first touched."""
-    if name not in _LAZY:
-        raise AttributeError(f"module 'pegasos' has no attribute {name!r}")
     import importlib
 
+    if name in _PARTS:
+        return importlib.import_module(f"pegasos.{name}")
+    if name not in _LAZY:
+        raise AttributeError(f"module 'pegasos' has no attribute {name!r}")
     return getattr(importlib.import_module(_LAZY[name]), name)
 
 
 def __dir__() -> list[str]:
     """The public names, the lazy ones included."""
-    return sorted(__all__)
+    return sorted([*__all__, *_PARTS])

@@ -163,6 +163,9 @@ class SvmlightParser:
     def feed(self, text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], *, last: bool, threads: int) -> int:
         """Parse the whole lines of the text; returns how many bytes that was."""
 
+    def expect(self, bytes: int) -> None:
+        """Say how many bytes of text will come in all."""
+
     def take(self) -> tuple:
         """
         (labels, label_ends, ends, indices, values, queries) parsed since the last call.

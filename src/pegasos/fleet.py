@@ -12,7 +12,6 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
@@ -142,6 +141,8 @@ def side_by_side(
         for k in range(count):
             body(k)
         return
+    from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait  # slow to import
+
     with ThreadPoolExecutor(workers, thread_name_prefix="pegasos") as pool:
         futures = [pool.submit(body, k) for k in range(count)]
         try:

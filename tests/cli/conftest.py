@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from pegasos.cli.app import app
+from pegasos.cli.app import make_app
 from pegasos.data.svmlight import write_svmlight
 
 
@@ -11,7 +11,7 @@ def run():
     """Run a command: its result has ``exit_code``, ``stdout`` and ``stderr``."""
 
     def call(*arguments):
-        result = CliRunner().invoke(app, [str(one) for one in arguments])
+        result = CliRunner().invoke(make_app(), [str(one) for one in arguments])
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
         return result

@@ -54,12 +54,13 @@ def test_an_interrupted_training_leaves_a_model_and_its_proof(slow, tmp_path, nu
     assert [path.name for path in tmp_path.iterdir()] == ["a.model"]
 
 
-def test_no_scikit_learn_for_plain_training(two):
+def test_neither_scikit_learn_nor_scipy_for_plain_training(two):
     code = (
-        "import sys\nfrom pegasos.cli.app import app\n"
-        "try:\n    app(['train', sys.argv[1], '-q'])\n"
+        "import sys\nfrom pegasos.cli.app import make_app\n"
+        "try:\n    make_app()(['train', sys.argv[1], '-q', '-s', 'dual'])\n"
         "except SystemExit as end:\n    assert end.code == 0, end.code\n"
-        "print([name for name in sys.modules if name.split('.')[0] in ('sklearn', 'pandas')])\n"
+        "heavy = ('sklearn', 'pandas', 'scipy')\n"
+        "print([name for name in sys.modules if name.split('.')[0] in heavy])\n"
     )
     run = subprocess.run([sys.executable, "-c", code, two], capture_output=True, text=True)
     assert run.stdout.splitlines()[-1] == "[]", run.stderr

@@ -147,7 +147,7 @@ def test_unsorted_rows_are_sorted_and_bad_ones_refused(tmp_path):
 
 
 def test_only_caches_are_overwritten(tmp_path, cache):
-    with pytest.raises(FileExistsError, match="overwrite"):
+    with pytest.raises(FileExistsError, match="already"):
         write_cache([Data(rows())], cache)
     write_cache([Data(rows(3))], cache, overwrite=True)
     assert read(cache).n == 3

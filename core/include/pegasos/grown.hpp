@@ -1,6 +1,9 @@
 // An array that grows in place: large blocks are moved by the system, not copied.
 #pragma once
 
+#include <sys/mman.h>
+
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <new>
@@ -27,9 +30,13 @@ class Grown {
   }
   ~Grown() { std::free(data_); }
 
-  // Room for `count` more, not yet initialised; returns where they begin.
-  T* extend(int64_t count) {
-    if (size_ + count > room_) resize(size_ + count + size_ / 2);
+  // Room for `count` more, not yet initialised; returns where they begin. `scale` says how many
+  // times as long as it is then the array is expected to become.
+  T* extend(int64_t count, double scale = 1.0) {
+    if (size_ + count > room_) {
+      const auto guess = static_cast<int64_t>(static_cast<double>(size_ + count) * scale);
+      resize(std::max(guess, size_ + count + size_ / 2));
+    }
     size_ += count;
     return data_ + size_ - count;
   }
@@ -49,6 +56,17 @@ class Grown {
     if (moved == nullptr) throw std::bad_alloc();
     data_ = static_cast<T*>(moved);
     room_ = room;
+    in_large_pages(bytes);
+  }
+  // Touching memory for the first time is slow, page by page.
+  void in_large_pages([[maybe_unused]] std::size_t bytes) {
+#ifdef MADV_HUGEPAGE
+    constexpr std::uintptr_t page = 1 << 21;
+    const auto begin = reinterpret_cast<std::uintptr_t>(data_);
+    const std::uintptr_t first = (begin + page - 1) / page * page;
+    const std::uintptr_t end = (begin + bytes) / page * page;
+    if (end > first) madvise(reinterpret_cast<void*>(first), end - first, MADV_HUGEPAGE);
+#endif
   }
 
   T* data_ = nullptr;

@@ -50,6 +50,8 @@ class SvmlightParser {
   SvmlightParser(const SvmlightParser&) = delete;
   SvmlightParser& operator=(const SvmlightParser&) = delete;
 
+  // The bytes of text to come in all, if they are known: arrays are then made long enough at once.
+  void expect(std::size_t bytes) { expected_ = bytes; }
   // Parses the whole lines of the text, all of it if it is the last; returns how much that was.
   // After an error nothing more is parsed.
   std::size_t feed(const char* text, std::size_t size, bool last, int64_t threads);
@@ -74,6 +76,7 @@ class SvmlightParser {
   bool wide_;
   std::vector<std::unique_ptr<Piece>> pieces_;
   SvmlightRows rows_;
+  std::size_t expected_ = 0, parsed_ = 0;  // bytes
   int64_t lines_ = 0;
   int has_queries_ = -1;  // -1: no row yet
   int64_t smallest_ = -1, largest_ = -1;

@@ -2,39 +2,33 @@
 
 from __future__ import annotations
 
+import gc
+import importlib
+import sys
+
 import typer
 
-from pegasos.cli.certify import certify
-from pegasos.cli.convert import convert
-from pegasos.cli.cv import cv
-from pegasos.cli.export import export
-from pegasos.cli.inspect import inspect
-from pegasos.cli.predict import predict
-from pegasos.cli.train import train
-
-app = typer.Typer(
-    name="pegasos",
-    help="Train linear support vector machines, with a proof of how close to the optimum they are.",
-    context_settings={"help_option_names": ["-h", "--help"]},
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
-for command in (train, predict, cv, certify, convert, export, inspect):
-    app.command()(command)
+COMMANDS = ("train", "predict", "cv", "certify", "convert", "export", "inspect")
+"""Each is a function in the module of its name."""
 
 
-@app.command()
-def demo() -> None:
-    """Train on generated data, side by side with scikit-learn."""
-    from pegasos.demo import main as run
+def make_app(commands: tuple[str, ...] = COMMANDS) -> typer.Typer:
+    """The command line; of the commands, only those named are imported."""
+    made = typer.Typer(
+        name="pegasos",
+        context_settings={"help_option_names": ["-h", "--help"]},
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+    )
+    made.callback(invoke_without_command=True)(_about)
+    for name in commands:
+        made.command(name)(getattr(importlib.import_module(f"pegasos.cli.{name}"), name))
+    made.command("demo")(_demo)
+    return made
 
-    run()
 
-
-@app.callback(invoke_without_command=True)
-def version(
-    context: typer.Context,
+def _about(
     version: bool = typer.Option(False, "--version", help="Show the version and exit."),
 ) -> None:
     """Train linear support vector machines, with a proof of how close to the optimum they are."""
@@ -43,9 +37,17 @@ def version(
 
         print(__version__)
         raise typer.Exit
-    del context
+
+
+def _demo() -> None:
+    """Train on generated data, side by side with scikit-learn."""
+    from pegasos.demo import main as run
+
+    run()
 
 
 def main() -> None:
     """The entry point ``pegasos``."""
-    app()
+    gc.freeze()  # what is imported stays: there is no point in looking through it
+    named = tuple(name for name in COMMANDS if name in sys.argv[1:2])
+    make_app(named or COMMANDS)()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -18,7 +19,7 @@ from pegasos import _core, sparse, threads
 from pegasos.atomic import atomic_path
 from pegasos.data.csr import make_csr
 from pegasos.data.dataset import MOST_FEATURES, BadLine, Data, DataError, Options
-from pegasos.data.files import create_binary, open_binary
+from pegasos.data.files import compression, create_binary, open_binary
 
 _BLOCK_BYTES = 1 << 20  # of text, for each thread
 _LONGEST_LINE = 1 << 28
@@ -27,6 +28,8 @@ _LONGEST_LINE = 1 << 28
 def read(path: Any, options: Options) -> Data:
     """All rows of a file."""
     text = _Text(path, options)
+    if not compression(path) and Path(path).is_file():
+        text.parser.expect(Path(path).stat().st_size)
     for _ in text.parsed():
         pass
     data = text.take()

@@ -118,6 +118,11 @@ def _put_coef(arrays: Arrays, coef: Any) -> dict[str, Any]:
         if (8 + index) * np.count_nonzero(coef) + 8 * coef.shape[0] >= coef.nbytes:
             arrays["coef"] = coef.T if flip else coef
             return {"given": given, "stored": "columns" if flip else "rows"}
+        row, column = np.nonzero(coef)
+        arrays["coef.values"] = coef[row, column]
+        arrays["coef.indices"] = column.astype(np.int32 if index == 4 else np.int64)
+        arrays["coef.ends"] = np.cumsum(np.bincount(row, minlength=coef.shape[0]))
+        return {"given": given, "stored": "csr"}
     rows = sparse.csr_matrix(coef, dtype=np.float64)
     if not rows.has_canonical_format:
         rows = rows.copy()
