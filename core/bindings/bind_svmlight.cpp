@@ -20,8 +20,10 @@ Place place_of(const SvmlightError& error) { return {error.line, error.column, e
 template <class T>
 nb::object given_away(Grown<T>& array) {
   const auto size = static_cast<std::size_t>(array.size());
-  T* data = array.release();
-  nb::capsule owner(data, [](void* memory) noexcept { std::free(memory); });
+  auto pages = std::make_unique<Pages>(array.release());
+  T* const data = static_cast<T*>(pages->data());
+  nb::capsule owner(pages.get(), [](void* held) noexcept { delete static_cast<Pages*>(held); });
+  pages.release();
   return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(data, {size}, owner));
 }
 

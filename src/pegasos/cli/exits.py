@@ -29,6 +29,9 @@ def ends(command: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(command)
     def guarded(**given: Any) -> None:
         signal.signal(signal.SIGTERM, _as_interrupt)
+        # Shells start jobs of scripts with Ctrl-C ignored: here it saves the model.
+        if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             command(**given)
         except typer.Exit:

@@ -171,7 +171,10 @@ def report(voice: Voice, fitted: Fitted, tol: float, target: Path, times: dict[s
     outcome, proof = fitted.outcome, fitted.certificate
     gap = worst(proof)
     stop = fitted.model.training["stop_reason"]
-    ended = "" if stop == "converged" else f", not the {tol:g} asked for ({stop})"
+    ended = ""
+    if stop != "converged":
+        short = "rounding could be as large as that" if gap <= tol else f"not the {tol:g} asked for"
+        ended = f", {short} ({stop})"
     voice.tell(
         f"{in_words(gap)}{ended}",
         f"{outcome.epochs:.3g} passes; "

@@ -21,7 +21,7 @@ from pegasos.data.csr import make_csr
 from pegasos.data.dataset import MOST_FEATURES, BadLine, Data, DataError, Options
 from pegasos.data.files import compression, create_binary, open_binary
 
-_BLOCK_BYTES = 1 << 20  # of text, for each thread
+_BLOCK_BYTES = 1 << 19  # of text, for each thread
 _LONGEST_LINE = 1 << 28
 
 
