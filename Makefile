@@ -1,4 +1,4 @@
-# make demo | test | test-all | lint | format | stubs | bench | clean
+# make demo | test | test-all | test-asan | lint | format | stubs | bench | clean
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -7,7 +7,7 @@ CORE_TESTS := $(wildcard core/tests/*)
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 CHECKED_CPP = $(shell git ls-files 'core/*.hpp' 'core/*.cpp')
 
-.PHONY: demo test test-all core-test lint format stubs bench bench-certify bench-epoch clean
+.PHONY: demo test test-all test-asan core-test lint format stubs bench bench-certify bench-epoch clean
 
 demo: $(VENV)/installed
 	$(BIN)/python -m pegasos.demo
@@ -28,6 +28,14 @@ build/core-test/passed: $(VENV)/tools CMakeLists.txt $(CORE) $(CORE_TESTS)
 	$(BIN)/cmake --build build/core-test
 	$(BIN)/ctest --test-dir build/core-test --output-on-failure
 	touch $@
+
+# Files that are cut off or damaged, 20,000 ways, with the module itself under the sanitizers.
+ASAN_TESTS := tests/model_file tests/data/test_cache.py tests/data/test_svmlight.py
+test-asan: $(VENV)/installed
+	$(PIP) install --no-deps --no-build-isolation --upgrade --target build/asan \
+	  -C cmake.define.PEGASOS_SANITIZE=ON -C build-dir=build/asan-build .
+	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
+	  ASAN_OPTIONS=detect_leaks=0 $(BIN)/python tests/under_asan.py $(ASAN_TESTS) -k "not takes_no_memory"
 
 lint: $(VENV)/installed $(VENV)/lint-tools
 	$(BIN)/ruff check .
