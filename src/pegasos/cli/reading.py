@@ -64,6 +64,9 @@ def options_like(
         return options
     if options.label is None:
         options = replace(options, label=model.data.get("label_column"))
+    if options.weight is None and "weight_column" in model.data:
+        there = bool(labels)  # new rows need neither labels nor weights
+        options = replace(options, weight=model.data["weight_column"], weight_there=there)
     if options.text is None and options.features is None:
         options = replace(options, features=model.features)  # one column more is the label
     return options
@@ -78,7 +81,11 @@ def column(name: str | None) -> str | int | None:
 
 def columns_of(read: ReadArguments, prepare: PrepareArguments) -> dict[str, Any]:
     """The columns that were named, for a model to remember."""
-    named = {"text_column": column(prepare.text), "label_column": column(read.label)}
+    named = {
+        "text_column": column(prepare.text),
+        "label_column": column(read.label),
+        "weight_column": column(read.weight),
+    }
     return {name: value for name, value in named.items() if value is not None}
 
 

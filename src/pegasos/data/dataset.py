@@ -71,6 +71,7 @@ class Options:
     label: str | int | None = None  # CSV, Parquet: the label's column; None: "label", or the first
     labels: bool | None = None  # True: there must be labels; False: none; None: if they are there
     weight: str | int | None = None  # CSV, Parquet: the column of sample weights
+    weight_there: bool = True  # CSV, Parquet: False if that column may be missing
     text: str | int | None = None  # CSV, Parquet: a column of text
     header: bool | None = None  # CSV; None: there is one if the first line has no number
     delimiter: str | None = None  # CSV; None: by the file's name, .tsv has tabs

@@ -28,7 +28,7 @@ _ENDINGS = {
 _TEXT = ("svmlight", "csv")  # may be compressed
 
 _ALWAYS = {"format", "features", "labels", "dtype", "threads"}  # threads: at most so many
-_TABLE = {"label", "weight", "text"}
+_TABLE = {"label", "weight", "weight_there", "text"}
 _USES = {
     "svmlight": {"zero_based", "multilabel", "skip_bad_lines"},
     "csv": _TABLE | {"skip_bad_lines", "header", "delimiter"},
