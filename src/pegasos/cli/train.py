@@ -71,6 +71,7 @@ def train(
     from pegasos.cli.reading import column, columns_of, describe, options_of, prepared
     from pegasos.cli.say import Voice
     from pegasos.data import read as read_data
+    from pegasos.interrupt import Interruption
 
     began = time.perf_counter()
     voice = Voice(say)
@@ -82,32 +83,39 @@ def train(
     rows, steps = prepared(rows, prepare)
     seconds_read = time.perf_counter() - began
     describe(voice, data, rows)
-    with ExitStack() as stack:
-        callbacks = progress(stack, voice, fit.tol)
-        training = training_of(fit, C, lam, time.perf_counter(), callbacks)
-        training = replace(training, announce=announcer(voice, rows))
-        fitted = fit_model(training, rows, fit, steps, columns_of(read, prepare))
-    save(fitted, target, overwrite)
+    with Interruption() as asked:  # a signal after the fit does not lose what it found
+        with ExitStack() as stack:
+            callbacks = progress(stack, voice, fit.tol)
+            training = training_of(fit, C, lam, time.perf_counter(), callbacks)
+            training = replace(training, announce=announcer(voice, rows))
+            fitted = fit_model(training, rows, fit, steps, columns_of(read, prepare))
+        save(fitted, target, overwrite)
     times = {
         "read": seconds_read,
         "train": fitted.outcome.seconds - fitted.outcome.certifying,
         "certify": fitted.outcome.certifying,
     }
-    report(voice, fitted, training.tol, target, times)
-    reason = fitted.outcome.stop_reason
-    if reason != "interrupted":
-        if cv is not None:
+    try:
+        report(voice, fitted, training.tol, target, times)
+        if cv is not None and not asked.requested:
             from pegasos.cli.cv import cross_validated
 
             voice.result(cv_accuracy=cross_validated(training, rows, fit, cv))
-        if evaluate is not None:
+        if evaluate is not None and not asked.requested:
             from pegasos.cli.predict import accuracy_on
 
             voice.result(eval_accuracy=accuracy_on(fitted.model, evaluate, options))
-    voice.finish()
-    proven = fitted.model.training["stop_reason"] == "converged"
-    code = CERTIFIED if proven else INTERRUPTED if reason == "interrupted" else ABOVE_TOL
-    raise typer.Exit(code)
+        voice.finish()
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"the model is in {target}") from None
+    raise typer.Exit(code_of(fitted))
+
+
+def code_of(fitted: Fitted) -> int:
+    """The exit code of a model that was saved."""
+    if fitted.model.training["stop_reason"] == "converged":
+        return CERTIFIED
+    return INTERRUPTED if fitted.outcome.stop_reason == "interrupted" else ABOVE_TOL
 
 
 def refuse_existing(target: Path, overwrite: bool) -> None:
@@ -149,19 +157,20 @@ def announcer(voice: Voice, data: Data) -> Any:
 
 
 def save(fitted: Fitted, target: Path, overwrite: bool) -> None:
-    """Write the model; a Ctrl-C while it is written does not lose it."""
+    """Write the model; a signal while it is written does not lose it."""
     import signal
     import threading
 
     from pegasos import model_file
 
     main = threading.current_thread() is threading.main_thread()
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN) if main else None
+    asking = (signal.SIGINT, signal.SIGTERM) if main else ()
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in asking}
     try:
         model_file.write(fitted.model, target, overwrite=overwrite)
     finally:
-        if main:
-            signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def report(voice: Voice, fitted: Fitted, tol: float, target: Path, times: dict[str, float]) -> None:
