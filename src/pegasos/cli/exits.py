@@ -39,7 +39,7 @@ def ends(command: Callable[..., Any]) -> Callable[..., Any]:
         except typer.Exit:
             raise
         except KeyboardInterrupt as stop:
-            print(f"pegasos: interrupted: {stop or 'nothing was saved'}", file=sys.stderr)
+            print(f"pegasos: interrupted: {str(stop) or 'nothing was saved'}", file=sys.stderr)
             raise typer.Exit(INTERRUPTED) from None
         except BrokenPipeError:
             # Whoever read the results has seen enough; Python would complain once more at its end.

@@ -49,6 +49,9 @@ def training_of(
     """The options, checked."""
     if C is not None and lam is not None:
         raise CommandError("--C and --lam exclude each other: give one")
+    for name, value in (("--C", C), ("--lam", lam)):
+        if value is not None and not 0 < value < np.inf:
+            raise CommandError(f"{name} must be finite and positive, got {value}")
     return checked_training(
         C=1.0 if C is None else C,
         lam=lam,

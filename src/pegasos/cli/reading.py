@@ -34,8 +34,11 @@ def options_of(
     """The options of the command line as those of the readers."""
     if given.zero_based and given.guess_base:
         raise CommandError("--zero-based and --auto-based exclude each other")
+    format, delimiter = given.format, given.delimiter
+    if format == "tsv":
+        format, delimiter = "csv", delimiter or "\t"
     return Options(
-        format=given.format,
+        format="arrow" if format == "feather" else format,
         features=given.features,
         zero_based="auto" if given.guess_base else given.zero_based,
         multilabel=given.multilabel,
@@ -45,7 +48,7 @@ def options_of(
         weight=column(given.weight),
         text=text,
         header=given.header,
-        delimiter=given.delimiter,
+        delimiter=delimiter,
         threads=None if n_jobs is None else threads.resolve(n_jobs, 0),
     )
 
@@ -60,7 +63,10 @@ def options_like(
 ) -> Options:
     """The same, for rows like those the model was trained on: its columns are the default."""
     options = options_of(given, text=model.data.get("text_column"), labels=labels, n_jobs=n_jobs)
-    if (options.format or format_of(path)) not in TABLES:
+    format = options.format or format_of(path)
+    if format == "svmlight" and model.scheme == "labels":
+        options = replace(options, multilabel=True)
+    if format not in TABLES:
         return options
     if options.label is None:
         options = replace(options, label=model.data.get("label_column"))

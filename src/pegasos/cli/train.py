@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from contextlib import ExitStack
 from dataclasses import replace
@@ -75,6 +76,10 @@ def train(
 
     began = time.perf_counter()
     voice = Voice(say)
+    if model is None and data.exists() and not (data.is_file() or data.is_dir()):
+        raise CommandError(f"{data} is no file to name the model after: give MODEL")
+    if cv is not None and read.multilabel:
+        raise CommandError("--cv takes classes, not rows with several labels")
     target = model or data.with_name(data.name + ".model")
     refuse_existing(target, overwrite)
     training_of(fit, C, lam, began)  # wrong options are told before the file is read
@@ -124,6 +129,10 @@ def refuse_existing(target: Path, overwrite: bool) -> None:
         raise CommandError(f"{target} is there already: --overwrite replaces it")
     if not target.parent.is_dir():
         raise CommandError(f"{target.parent}: there is no such folder")
+    if target.exists() and not target.is_file():
+        raise CommandError(f"{target} is a folder or a device: a model needs a file of its own")
+    if not os.access(target.parent, os.W_OK):
+        raise CommandError(f"{target.parent}: nothing can be written in this folder")
 
 
 def progress(stack: ExitStack, voice: Voice, tol: float) -> list[Any]:

@@ -6,6 +6,8 @@ import os
 from dataclasses import fields, replace
 from pathlib import Path
 
+import numpy as np
+
 from pegasos.data.dataset import Options
 from pegasos.data.files import compression
 
@@ -64,4 +66,8 @@ def resolved(path: str | os.PathLike[str], options: Options) -> Options:
         given = getattr(options, field.name)
         if given != field.default and field.name not in _ALWAYS | _USES[found]:
             raise ValueError(f"{field.name}={given!r} is of no use for {path}, a {found} file")
+    for name in ("features", "threads"):  # no threads would read nothing, for ever
+        count = getattr(options, name)
+        if count is not None and (not isinstance(count, int | np.integer) or count < 1):
+            raise ValueError(f"{name} must be a whole number of at least 1, got {count!r}")
     return replace(options, format=found)
