@@ -132,6 +132,8 @@ def fit(
         parameters = parameters_of(training, given, task.class_weight)
         fitted = _fitted(training.tol, outcome, outcome.W[:-1].T, task.classes, scheme, parameters)
     about = fingerprint(data) | columns
+    if data.first_index == 0:
+        about["first_index"] = 0  # to read new rows in the same way
     model = replace(fitted.model, data=about, feature_names=data.feature_names, steps=steps)
     return replace(fitted, model=model)
 

@@ -66,6 +66,8 @@ def options_like(
     format = options.format or format_of(path)
     if format == "svmlight" and model.scheme == "labels":
         options = replace(options, multilabel=True)
+    if format == "svmlight" and model.data.get("first_index") == 0 and not options.zero_based:
+        options = replace(options, zero_based=True)
     if format not in TABLES:
         return options
     if options.label is None:

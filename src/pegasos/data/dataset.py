@@ -39,6 +39,7 @@ class Data:
     qid: NDArray[np.int64] | None = None  # query of each row, as in svmlight files
     feature_names: tuple[str, ...] | None = None
     label_names: NDArray[np.float64] | None = None  # of the columns of an indicator matrix
+    first_index: int | None = None  # where the indices of an svmlight file begin
     text: Sequence[str] | None = None  # of the text column
     bad_lines: tuple[BadLine, ...] = ()  # the first of those skipped
     bad_count: int = 0  # all that were skipped
