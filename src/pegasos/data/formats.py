@@ -70,4 +70,7 @@ def resolved(path: str | os.PathLike[str], options: Options) -> Options:
         count = getattr(options, name)
         if count is not None and (not isinstance(count, int | np.integer) or count < 1):
             raise ValueError(f"{name} must be a whole number of at least 1, got {count!r}")
-    return replace(options, format=found)
+    dtype = np.dtype(options.dtype).type  # readers compare it: "float32" is as good
+    if dtype not in (np.float32, np.float64):
+        raise ValueError(f"dtype must be float32 or float64, got {options.dtype!r}")
+    return replace(options, format=found, dtype=dtype)
