@@ -165,7 +165,7 @@ def bytes_of(X: Any) -> int:
 def memory_needed(X: Any, lanes: int, second_order: bool) -> str:
     """What a fit is expected to take at most, the rows included (``benchmarks/memory.py``)."""
     n, d = X.shape
-    need = bytes_of(X) + lanes * (16 * n + 24 * d) + 50e6
+    need = bytes_of(X) + lanes * (16 * n + 24 * d) + 80e6
     if second_order:
         need += 150 * n + 24 * d**2
     return size(need)
