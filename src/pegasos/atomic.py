@@ -107,6 +107,8 @@ def _check_free(
         raise FileExistsError(errno.EEXIST, "is there already, and may not be replaced", str(path))
     if not folder and target.is_dir():
         raise IsADirectoryError(errno.EISDIR, "is a folder", str(path))
+    if not folder and target.exists() and not target.is_file():  # /dev/null would be gone
+        raise FileExistsError(errno.EEXIST, "is a device or a pipe, not a file", str(path))
 
 
 def _take_place(temporary: Path, target: Path) -> None:

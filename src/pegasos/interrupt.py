@@ -19,15 +19,20 @@ class Interruption:
     """
 
     _last: ClassVar[float] = -float("inf")
+    _innermost: ClassVar[Interruption | None] = None  # of those entered in the main thread
 
     def __init__(self) -> None:
         """Nothing requested."""
         self.requested = False
-        self._previous: Any = None
+        self._outer: Interruption | None = None
+        self._previous: Any = None  # what had SIGINT; None: it is ignored, or another thread's
 
     def __enter__(self) -> Interruption:
         """Take over SIGINT, if this thread is the one that gets it and nobody ignores it."""
         if threading.current_thread() is threading.main_thread():
+            self._outer, Interruption._innermost = Interruption._innermost, self
+            if self._outer is not None:
+                self.requested = self._outer.requested
             current = signal.getsignal(signal.SIGINT)
             if callable(current):
                 self._previous = current
@@ -36,17 +41,28 @@ class Interruption:
 
     def __exit__(self, *_: object) -> None:
         """Give SIGINT back."""
+        if Interruption._innermost is self:
+            Interruption._innermost = self._outer
         if self._previous is not None:
             signal.signal(signal.SIGINT, self._previous)
 
+    @classmethod
+    def request(cls, frame: FrameType | None) -> None:
+        """As a Ctrl-C, also where those are ignored: for other signals, such as SIGTERM."""
+        if cls._innermost is not None:
+            cls._innermost.handle(signal.SIGINT, frame)
+            return
+        handler = signal.getsignal(signal.SIGINT)
+        (handler if callable(handler) else signal.default_int_handler)(signal.SIGINT, frame)
+
     def handle(self, number: int, frame: FrameType | None) -> None:
         """Take note of a Ctrl-C, here and in the runs around this one; raise on a second."""
-        outer = getattr(self._previous, "__self__", None)
         if self.requested or time.monotonic() - Interruption._last < _TWICE_SECONDS:
-            self._previous(number, frame)
+            ignored = self._outer.handle if self._outer is not None else signal.default_int_handler
+            (self._previous or ignored)(number, frame)
         self.requested = True
-        if isinstance(outer, Interruption):
-            outer.handle(number, frame)
+        if self._outer is not None:
+            self._outer.handle(number, frame)
         Interruption._last = time.monotonic()
 
 

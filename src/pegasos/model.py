@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -48,10 +48,28 @@ class LinearModel:
         return int(self.coef.shape[0])
 
     def prepared(self, data: Data) -> Data:
-        """Rows after all steps."""
+        """Rows after all steps, their columns in the model's order where both have names."""
+        data = self._ordered(data)
         for step in self.steps:
             data = step.apply(data)
         return data
+
+    def _ordered(self, data: Data) -> Data:
+        """By name: a table may have its columns in another order than the one trained on."""
+        known, names = self.feature_names, data.feature_names
+        if data.X is None or known is None or names is None or names == known:
+            return data
+        place = {name: at for at, name in enumerate(names)}
+        missing = [name for name in known if name not in place]
+        if missing:
+            raise ValueError(
+                f"there is no column {missing[0]!r}, which the model was trained on: there are "
+                f"{', '.join(names[:10])}{', ...' if len(names) > 10 else ''}"
+            )
+        if len(place) < len(names) or len(set(known)) < len(known):
+            raise ValueError("columns are not in the model's order, and some share a name")
+        X = data.X[:, [place[name] for name in known]]
+        return replace(data, X=X, feature_names=known)
 
     def scores(self, X: Any) -> Floats:
         """As ``LinearSVC.decision_function``: (n,) for two classes, else (n, classes)."""

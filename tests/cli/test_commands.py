@@ -161,3 +161,13 @@ def test_files_that_are_no_models(run, two):
     assert result.exit_code == 1
     assert "Traceback" not in result.stderr
     assert str(two) in result.stderr
+
+
+@pytest.mark.parametrize("how", ["--zero-based", "--auto-based"])
+def test_where_indices_begin_is_remembered(run, values, tmp_path, how):
+    path, new = tmp_path / "zero.svm", tmp_path / "new.svm"
+    path.write_text("0 0:1 2:1\n1 1:1\n")
+    new.write_text("1 1:1\n")  # would be feature 0 if indices began with 1
+    model = values("train", path, how)["model"]
+    expected = run("predict", model, new, "--scores", "--zero-based").stdout
+    assert run("predict", model, new, "--scores").stdout == expected

@@ -1,4 +1,6 @@
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -168,3 +170,16 @@ def test_text_columns(values, run, tmp_path):
         assert run("predict", found["model"], new, "-q").stdout.strip() == "good"
     shown = run("inspect", tmp_path / "tfidf.model").stdout
     assert "good\tgreat\t" in shown or "good\tlove\t" in shown
+
+
+def test_no_more_memory_than_was_said(two):
+    code = (
+        "import resource, subprocess, sys\n"
+        "one = 'from pegasos.cli.app import main; main()'\n"
+        "done = subprocess.run([sys.executable, '-c', one, 'train', sys.argv[1]],\n"
+        "                      capture_output=True, text=True)\n"
+        "said = float(done.stderr.partition('at most ')[2].split()[0]) * 1e6\n"
+        "took = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024\n"
+        "assert took <= said, (took, said)\n"
+    )
+    subprocess.run([sys.executable, "-c", code, two], check=True)

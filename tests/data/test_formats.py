@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from pegasos.data import FORMATS, DataError, format_of, read
@@ -66,3 +67,12 @@ def test_what_is_not_needed_is_not_imported(module):
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(run.stdout.split())
     assert not loaded & {"pandas", "pyarrow", "sklearn", "zstandard", "compression.zstd"}
+
+
+def test_dtype_by_any_of_its_names(tmp_path):
+    path = tmp_path / "rows.svm"
+    path.write_text("1 1:0.5\n")
+    for name in ("float32", np.dtype("float32"), np.float32):
+        assert read(path, dtype=name).X.dtype == np.float32
+    with pytest.raises(ValueError, match="float32 or float64"):
+        read(path, dtype=int)

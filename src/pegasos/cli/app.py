@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import gc
 import importlib
+import signal
 import sys
 
 import typer
+
+from pegasos.cli.exits import ends
 
 COMMANDS = ("train", "predict", "cv", "certify", "convert", "export", "inspect")
 """Each is a function in the module of its name."""
@@ -39,6 +42,7 @@ def _about(
         raise typer.Exit
 
 
+@ends
 def _demo() -> None:
     """Train on generated data, side by side with scikit-learn."""
     from pegasos.demo import main as run
@@ -48,6 +52,8 @@ def _demo() -> None:
 
 def main() -> None:
     """The entry point ``pegasos``."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # no traceback before a command runs
     gc.freeze()  # what is imported stays: there is no point in looking through it
     named = tuple(name for name in COMMANDS if name in sys.argv[1:2])
     make_app(named or COMMANDS)()

@@ -204,7 +204,16 @@ class FitArguments:
     threads: Annotated[
         int | None, option("--threads", help="Threads; all cores that are free.", panel=_FIT)
     ] = None
-    seed: Annotated[int, option("--seed", help="The same seed, the same bits.", panel=_FIT)] = 0
+    seed: Annotated[
+        int,
+        typer.Option(
+            "--seed",
+            help="The same seed, the same bits.",
+            rich_help_panel=_FIT,
+            min=0,
+            max=2**64 - 1,
+        ),
+    ] = 0
 
 
 @dataclass(frozen=True)

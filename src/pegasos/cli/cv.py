@@ -67,6 +67,7 @@ def cv(
     from pegasos.cli.reading import column, columns_of, describe, options_of, prepared
     from pegasos.cli.say import Voice
     from pegasos.data import read as read_data
+    from pegasos.interrupt import Interruption
 
     voice = Voice(say)
     if rule not in ("best", "one_se"):
@@ -85,24 +86,26 @@ def cv(
     walk = walked(training, task, grid, folds, fit.seed)
     table, best = told(walk, rule)
     voice.table("path", table)
+    interrupted = walk.ended == "interrupted"
+    code = INTERRUPTED if interrupted else CERTIFIED if walk.ended is None else ABOVE_TOL
     if best is None:
         voice.finish()
-        raise typer.Exit(INTERRUPTED if walk.ended == "interrupted" else ABOVE_TOL)
+        raise typer.Exit(code)
     voice.result(chosen_C=float(walk.C[best]), accuracy=float(walk.mean[best]))
-    code = CERTIFIED if walk.ended is None else ABOVE_TOL
-    if train_best is not None:
-        with ExitStack() as stack:
+    if interrupted:
+        voice.tell("interrupted: this is the best of the C so far; no model was trained")
+    elif train_best is not None:
+        with Interruption(), ExitStack() as stack:
             callbacks = training_command.progress(stack, voice, fit.tol)
             best_training = training_of(
                 fit, float(walk.C[best]), None, time.perf_counter(), callbacks
             )
             fitted = fit_model(best_training, rows, fit, steps, columns_of(read, prepare))
-        training_command.save(fitted, train_best, overwrite)
+            training_command.save(fitted, train_best, overwrite)
         outcome = fitted.outcome
         times = {"train": outcome.seconds - outcome.certifying, "certify": outcome.certifying}
         training_command.report(voice, fitted, fit.tol, train_best, times)
-        if fitted.model.training["stop_reason"] != "converged":
-            code = INTERRUPTED if outcome.stop_reason == "interrupted" else ABOVE_TOL
+        code = training_command.code_of(fitted) or code
     voice.finish()
     raise typer.Exit(code)
 

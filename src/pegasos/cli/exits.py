@@ -24,10 +24,15 @@ class CommandError(Exception):
 
 
 def ends(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Errors as one line on stderr and exit code 1; SIGTERM as Ctrl-C."""
+    """Errors as one line on stderr and exit code 1; SIGTERM as Ctrl-C.
+
+    A KeyboardInterrupt may say what was saved before it.
+    """
 
     @wraps(command)
     def guarded(**given: Any) -> None:
+        if signal.getsignal(signal.SIGINT) == signal.SIG_DFL:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.signal(signal.SIGTERM, _as_interrupt)
         # Shells start jobs of scripts with Ctrl-C ignored: here it saves the model.
         if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
@@ -36,8 +41,8 @@ def ends(command: Callable[..., Any]) -> Callable[..., Any]:
             command(**given)
         except typer.Exit:
             raise
-        except KeyboardInterrupt:
-            print("pegasos: interrupted: nothing was saved", file=sys.stderr)
+        except KeyboardInterrupt as stop:
+            print(f"pegasos: interrupted: {str(stop) or 'nothing was saved'}", file=sys.stderr)
             raise typer.Exit(INTERRUPTED) from None
         except BrokenPipeError:
             # Whoever read the results has seen enough; Python would complain once more at its end.
@@ -63,8 +68,6 @@ def _text(error: Exception) -> str:
 
 
 def _as_interrupt(_: int, frame: FrameType | None) -> None:
-    handler = signal.getsignal(signal.SIGINT)
-    if callable(handler):
-        handler(signal.SIGINT, frame)
-    else:
-        raise KeyboardInterrupt
+    from pegasos.interrupt import Interruption
+
+    Interruption.request(frame)

@@ -49,6 +49,9 @@ def training_of(
     """The options, checked."""
     if C is not None and lam is not None:
         raise CommandError("--C and --lam exclude each other: give one")
+    for name, value in (("--C", C), ("--lam", lam)):
+        if value is not None and not 0 < value < np.inf:
+            raise CommandError(f"{name} must be finite and positive, got {value}")
     return checked_training(
         C=1.0 if C is None else C,
         lam=lam,
@@ -129,6 +132,8 @@ def fit(
         parameters = parameters_of(training, given, task.class_weight)
         fitted = _fitted(training.tol, outcome, outcome.W[:-1].T, task.classes, scheme, parameters)
     about = fingerprint(data) | columns
+    if data.first_index == 0:
+        about["first_index"] = 0  # to read new rows in the same way
     model = replace(fitted.model, data=about, feature_names=data.feature_names, steps=steps)
     return replace(fitted, model=model)
 

@@ -23,6 +23,8 @@ class Tally:
         self.names = [class_name(value) for value in model.classes]
         self._code = {name: code for code, name in enumerate(self.names)}
         self.counts = np.zeros((len(self.names), len(self.names)), dtype=np.int64)
+        zeros = np.zeros(len(self.names), dtype=np.int64)
+        self.of_label = {name: zeros.copy() for name in ("rows", "said", "both")}
         self.rows = self.labelled = self.right = self.unknown = self.widest = 0
 
     def add(self, block: Data, chosen: Any) -> None:
@@ -60,6 +62,9 @@ class Tally:
         wrong = np.diff((same != chosen).tocsr().indptr) > 0
         wrong[truth.row[~inside]] = True
         self.right += int(np.count_nonzero(~wrong))
+        hits = same.multiply(chosen)
+        for name, one in (("both", hits), ("rows", same), ("said", chosen)):
+            self.of_label[name] += np.asarray(one.sum(axis=0)).ravel().astype(np.int64)
 
     @property
     def accuracy(self) -> float:
@@ -67,14 +72,20 @@ class Tally:
         return self.right / max(1, self.labelled)
 
     def table(self) -> list[dict[str, Any]]:
-        """The confusion matrix: a row for each class, with its precision and recall."""
+        """The confusion matrix, or of labels their counts: each with its precision and recall."""
         rows = []
         for k, name in enumerate(self.names):
-            hits, actual, said = self.counts[k, k], self.counts[k].sum(), self.counts[:, k].sum()
             row: dict[str, Any] = {"class": name}
-            row |= {
-                f"as {other}": int(c) for other, c in zip(self.names, self.counts[k], strict=True)
-            }
+            if self.model.scheme == "labels":
+                row |= {what: int(count[k]) for what, count in self.of_label.items()}
+                hits, actual, said = row["both"], row["rows"], row["said"]
+            else:
+                hits, actual = self.counts[k, k], self.counts[k].sum()
+                said = self.counts[:, k].sum()
+                row |= {
+                    f"as {other}": int(c)
+                    for other, c in zip(self.names, self.counts[k], strict=True)
+                }
             row["precision"] = float(hits / said) if said else 0.0
             row["recall"] = float(hits / actual) if actual else 0.0
             rows.append(row)

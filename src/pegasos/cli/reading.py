@@ -34,8 +34,11 @@ def options_of(
     """The options of the command line as those of the readers."""
     if given.zero_based and given.guess_base:
         raise CommandError("--zero-based and --auto-based exclude each other")
+    format, delimiter = given.format, given.delimiter
+    if format == "tsv":
+        format, delimiter = "csv", delimiter or "\t"
     return Options(
-        format=given.format,
+        format="arrow" if format == "feather" else format,
         features=given.features,
         zero_based="auto" if given.guess_base else given.zero_based,
         multilabel=given.multilabel,
@@ -45,7 +48,7 @@ def options_of(
         weight=column(given.weight),
         text=text,
         header=given.header,
-        delimiter=given.delimiter,
+        delimiter=delimiter,
         threads=None if n_jobs is None else threads.resolve(n_jobs, 0),
     )
 
@@ -60,10 +63,18 @@ def options_like(
 ) -> Options:
     """The same, for rows like those the model was trained on: its columns are the default."""
     options = options_of(given, text=model.data.get("text_column"), labels=labels, n_jobs=n_jobs)
-    if (options.format or format_of(path)) not in TABLES:
+    format = options.format or format_of(path)
+    if format == "svmlight" and model.scheme == "labels":
+        options = replace(options, multilabel=True)
+    if format == "svmlight" and model.data.get("first_index") == 0 and not options.zero_based:
+        options = replace(options, zero_based=True)
+    if format not in TABLES:
         return options
     if options.label is None:
         options = replace(options, label=model.data.get("label_column"))
+    if options.weight is None and "weight_column" in model.data:
+        there = bool(labels)  # new rows need neither labels nor weights
+        options = replace(options, weight=model.data["weight_column"], weight_there=there)
     if options.text is None and options.features is None:
         options = replace(options, features=model.features)  # one column more is the label
     return options
@@ -78,7 +89,11 @@ def column(name: str | None) -> str | int | None:
 
 def columns_of(read: ReadArguments, prepare: PrepareArguments) -> dict[str, Any]:
     """The columns that were named, for a model to remember."""
-    named = {"text_column": column(prepare.text), "label_column": column(read.label)}
+    named = {
+        "text_column": column(prepare.text),
+        "label_column": column(read.label),
+        "weight_column": column(read.weight),
+    }
     return {name: value for name, value in named.items() if value is not None}
 
 
@@ -150,7 +165,7 @@ def bytes_of(X: Any) -> int:
 def memory_needed(X: Any, lanes: int, second_order: bool) -> str:
     """What a fit is expected to take at most, the rows included (``benchmarks/memory.py``)."""
     n, d = X.shape
-    need = bytes_of(X) + lanes * (16 * n + 24 * d) + 50e6
+    need = bytes_of(X) + lanes * (16 * n + 24 * d) + 80e6
     if second_order:
         need += 150 * n + 24 * d**2
     return size(need)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from contextlib import ExitStack
 from dataclasses import replace
@@ -71,9 +72,14 @@ def train(
     from pegasos.cli.reading import column, columns_of, describe, options_of, prepared
     from pegasos.cli.say import Voice
     from pegasos.data import read as read_data
+    from pegasos.interrupt import Interruption
 
     began = time.perf_counter()
     voice = Voice(say)
+    if model is None and data.exists() and not (data.is_file() or data.is_dir()):
+        raise CommandError(f"{data} is no file to name the model after: give MODEL")
+    if cv is not None and read.multilabel:
+        raise CommandError("--cv takes classes, not rows with several labels")
     target = model or data.with_name(data.name + ".model")
     refuse_existing(target, overwrite)
     training_of(fit, C, lam, began)  # wrong options are told before the file is read
@@ -82,32 +88,39 @@ def train(
     rows, steps = prepared(rows, prepare)
     seconds_read = time.perf_counter() - began
     describe(voice, data, rows)
-    with ExitStack() as stack:
-        callbacks = progress(stack, voice, fit.tol)
-        training = training_of(fit, C, lam, time.perf_counter(), callbacks)
-        training = replace(training, announce=announcer(voice, rows))
-        fitted = fit_model(training, rows, fit, steps, columns_of(read, prepare))
-    save(fitted, target, overwrite)
+    with Interruption() as asked:  # a signal after the fit does not lose what it found
+        with ExitStack() as stack:
+            callbacks = progress(stack, voice, fit.tol)
+            training = training_of(fit, C, lam, time.perf_counter(), callbacks)
+            training = replace(training, announce=announcer(voice, rows))
+            fitted = fit_model(training, rows, fit, steps, columns_of(read, prepare))
+        save(fitted, target, overwrite)
     times = {
         "read": seconds_read,
         "train": fitted.outcome.seconds - fitted.outcome.certifying,
         "certify": fitted.outcome.certifying,
     }
-    report(voice, fitted, training.tol, target, times)
-    reason = fitted.outcome.stop_reason
-    if reason != "interrupted":
-        if cv is not None:
+    try:
+        report(voice, fitted, training.tol, target, times)
+        if cv is not None and not asked.requested:
             from pegasos.cli.cv import cross_validated
 
             voice.result(cv_accuracy=cross_validated(training, rows, fit, cv))
-        if evaluate is not None:
+        if evaluate is not None and not asked.requested:
             from pegasos.cli.predict import accuracy_on
 
             voice.result(eval_accuracy=accuracy_on(fitted.model, evaluate, options))
-    voice.finish()
-    proven = fitted.model.training["stop_reason"] == "converged"
-    code = CERTIFIED if proven else INTERRUPTED if reason == "interrupted" else ABOVE_TOL
-    raise typer.Exit(code)
+        voice.finish()
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"the model is in {target}") from None
+    raise typer.Exit(code_of(fitted))
+
+
+def code_of(fitted: Fitted) -> int:
+    """The exit code of a model that was saved."""
+    if fitted.model.training["stop_reason"] == "converged":
+        return CERTIFIED
+    return INTERRUPTED if fitted.outcome.stop_reason == "interrupted" else ABOVE_TOL
 
 
 def refuse_existing(target: Path, overwrite: bool) -> None:
@@ -116,6 +129,10 @@ def refuse_existing(target: Path, overwrite: bool) -> None:
         raise CommandError(f"{target} is there already: --overwrite replaces it")
     if not target.parent.is_dir():
         raise CommandError(f"{target.parent}: there is no such folder")
+    if target.exists() and not target.is_file():
+        raise CommandError(f"{target} is a folder or a device: a model needs a file of its own")
+    if not os.access(target.parent, os.W_OK):
+        raise CommandError(f"{target.parent}: nothing can be written in this folder")
 
 
 def progress(stack: ExitStack, voice: Voice, tol: float) -> list[Any]:
@@ -149,19 +166,20 @@ def announcer(voice: Voice, data: Data) -> Any:
 
 
 def save(fitted: Fitted, target: Path, overwrite: bool) -> None:
-    """Write the model; a Ctrl-C while it is written does not lose it."""
+    """Write the model; a signal while it is written does not lose it."""
     import signal
     import threading
 
     from pegasos import model_file
 
     main = threading.current_thread() is threading.main_thread()
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN) if main else None
+    asking = (signal.SIGINT, signal.SIGTERM) if main else ()
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in asking}
     try:
         model_file.write(fitted.model, target, overwrite=overwrite)
     finally:
-        if main:
-            signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def report(voice: Voice, fitted: Fitted, tol: float, target: Path, times: dict[str, float]) -> None:

@@ -40,7 +40,9 @@ def assign(path: Any, names: Sequence[str] | None, count: int, options: Options)
     Without ``options.label`` it is a column of ``LABEL_NAMES``, else the first one; none where
     the declared number of features takes all columns.
     """
-    weight = _find(path, "weight", options.weight, names, count)
+    weight = None
+    if options.weight_there or _has(options.weight, names, count):
+        weight = _find(path, "weight", options.weight, names, count)
     text = _find(path, "text", options.text, names, count)
     taken = {at for at in (weight, text) if at is not None}
     label, note = _label(path, names, count, taken, options)
@@ -102,7 +104,9 @@ def _number(ref: str | int, names: Sequence[str] | None) -> int | None:
     return int(ref) if digits.isascii() and digits.isdigit() else None
 
 
-def _has(ref: str | int, names: Sequence[str] | None, count: int) -> bool:
+def _has(ref: str | int | None, names: Sequence[str] | None, count: int) -> bool:
+    if ref is None:
+        return False
     number = _number(ref, names)
     return -count <= number < count if number is not None else ref in (names or ())
 

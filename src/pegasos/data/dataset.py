@@ -39,6 +39,7 @@ class Data:
     qid: NDArray[np.int64] | None = None  # query of each row, as in svmlight files
     feature_names: tuple[str, ...] | None = None
     label_names: NDArray[np.float64] | None = None  # of the columns of an indicator matrix
+    first_index: int | None = None  # where the indices of an svmlight file begin
     text: Sequence[str] | None = None  # of the text column
     bad_lines: tuple[BadLine, ...] = ()  # the first of those skipped
     bad_count: int = 0  # all that were skipped
@@ -71,6 +72,7 @@ class Options:
     label: str | int | None = None  # CSV, Parquet: the label's column; None: "label", or the first
     labels: bool | None = None  # True: there must be labels; False: none; None: if they are there
     weight: str | int | None = None  # CSV, Parquet: the column of sample weights
+    weight_there: bool = True  # CSV, Parquet: False if that column may be missing
     text: str | int | None = None  # CSV, Parquet: a column of text
     header: bool | None = None  # CSV; None: there is one if the first line has no number
     delimiter: str | None = None  # CSV; None: by the file's name, .tsv has tabs

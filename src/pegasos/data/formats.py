@@ -6,6 +6,8 @@ import os
 from dataclasses import fields, replace
 from pathlib import Path
 
+import numpy as np
+
 from pegasos.data.dataset import Options
 from pegasos.data.files import compression
 
@@ -28,7 +30,7 @@ _ENDINGS = {
 _TEXT = ("svmlight", "csv")  # may be compressed
 
 _ALWAYS = {"format", "features", "labels", "dtype", "threads"}  # threads: at most so many
-_TABLE = {"label", "weight", "text"}
+_TABLE = {"label", "weight", "weight_there", "text"}
 _USES = {
     "svmlight": {"zero_based", "multilabel", "skip_bad_lines"},
     "csv": _TABLE | {"skip_bad_lines", "header", "delimiter"},
@@ -64,4 +66,11 @@ def resolved(path: str | os.PathLike[str], options: Options) -> Options:
         given = getattr(options, field.name)
         if given != field.default and field.name not in _ALWAYS | _USES[found]:
             raise ValueError(f"{field.name}={given!r} is of no use for {path}, a {found} file")
-    return replace(options, format=found)
+    for name in ("features", "threads"):  # no threads would read nothing, for ever
+        count = getattr(options, name)
+        if count is not None and (not isinstance(count, int | np.integer) or count < 1):
+            raise ValueError(f"{name} must be a whole number of at least 1, got {count!r}")
+    dtype = np.dtype(options.dtype).type  # readers compare it: "float32" is as good
+    if dtype not in (np.float32, np.float64):
+        raise ValueError(f"dtype must be float32 or float64, got {options.dtype!r}")
+    return replace(options, format=found, dtype=dtype)

@@ -64,6 +64,7 @@ class _Text:
         self.threads = threads.cores() if options.threads is None else options.threads
         self.guess = options.zero_based == "auto" and base is None
         first = base if base is not None else 1 if options.zero_based is False else 0
+        self.first = None if self.guess else first
         self.parser = _core.SvmlightParser(
             first_index=first,
             features=0 if self.guess else options.features or 0,
@@ -126,6 +127,7 @@ class _Text:
             y,
             qid=queries if queries.size else None,
             label_names=names,
+            first_index=self.first,
             bad_lines=tuple(BadLine(*bad) for bad in new),
             bad_count=skipped,
         )
@@ -152,7 +154,7 @@ class _Text:
             )
         X = make_csr(data.X.data, data.X.indices, data.X.indptr, declared or width)
         note = f"indices begin with {first}: the smallest is {max(seen, 0)}"
-        return Data(**{**vars(data), "X": X, "notes": (*data.notes, note)})
+        return Data(**{**vars(data), "X": X, "first_index": first, "notes": (*data.notes, note)})
 
 
 def _fill(file: BinaryIO, room: NDArray[np.uint8]) -> int:
