@@ -97,7 +97,7 @@ class Cache:
         self.place = np.full(n, -1, dtype=np.int32)
         self.used = np.zeros(self.places, dtype=np.int64)
         self.owner = np.full(self.places, -1, dtype=np.intp)
-        self.clock, self.filled = 0, 0
+        self.clock, self.filled, self.computed = 0, 0, 0
 
     def fetch(self, chosen: NDArray[np.intp]) -> None:
         """Have these rows, none of which is there."""
@@ -110,6 +110,7 @@ class Cache:
             gone = self.owner[at]
             self.place[gone[gone >= 0]] = -1
         self.rows[at] = self.gram.rows(chosen)
+        self.computed += chosen.size
         self.owner[at], self.place[chosen] = chosen, at
         self.clock += 1
         self.used[at] = self.clock

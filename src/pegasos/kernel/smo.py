@@ -25,6 +25,7 @@ from pegasos.kernel.gram import Cache, Gram
 from pegasos.limits import Limits
 
 _TOGETHER = 48  # rows of K computed at once
+_IN_FULL = 3  # where the cache is full
 _SLICE = 2000  # steps between two looks at the keyboard
 _FIRST_TOLERANCE = 1e-2
 _LAST_TOLERANCE = 1e-10
@@ -96,7 +97,9 @@ class Smo:
             np.where(absent, highest - lowest.min(), -np.inf),
             np.where(absent, highest.max() - lowest, -np.inf),
         )
-        count = min(_TOGETHER, worst.size - 1)
+        # Once the cache is full, a row that is not needed drives one out that is.
+        together = _TOGETHER if self.cache.filled + _TOGETHER <= self.cache.places else _IN_FULL
+        count = min(together, worst.size - 1)
         near = np.argpartition(-worst, count)[:count]
         return np.concatenate([[row], near[worst[near] > 0]])
 
