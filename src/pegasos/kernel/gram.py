@@ -16,7 +16,9 @@ _BLOCK_VALUES = 1 << 22  # of K, at a time
 class Gram(Protocol):
     """K of the training rows."""
 
-    n: int
+    @property
+    def n(self) -> int:
+        """Its size."""
 
     def rows(self, chosen: NDArray[np.intp]) -> NDArray[np.float32]:
         """Some of its rows, for steering."""

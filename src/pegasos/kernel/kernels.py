@@ -46,9 +46,7 @@ class Kernel:
                     f"kernel must return ({A.shape[0]}, {B.shape[0]}), got shape {found.shape}"
                 )
             return found
-        return self.of_products(
-            inner_products(A, B, dtype), squared_norms(A), squared_norms(B)
-        )
+        return self.of_products(inner_products(A, B, dtype), squared_norms(A), squared_norms(B))
 
     def of_products(self, inner: NDArray[Any], left: Floats, right: Floats) -> NDArray[Any]:
         """Kernel values in place of products x.z; ``left``, ``right`` are squared norms."""
@@ -61,12 +59,15 @@ class Kernel:
             inner -= left.astype(kind)[:, None]
             np.minimum(inner, kind(0), out=inner)  # a distance is not negative
             inner *= kind(self.gamma)
-            return np.exp(inner, out=inner)
+            np.exp(inner, out=inner)
+            return inner
         inner *= kind(self.gamma)
         inner += kind(self.coef0)
         if self.name == "sigmoid":
-            return np.tanh(inner, out=inner)
-        return np.power(inner, kind(self.degree), out=inner)
+            np.tanh(inner, out=inner)
+        else:
+            np.power(inner, kind(self.degree), out=inner)
+        return inner
 
     def diagonal(self, X: Any) -> Floats:
         """K(x, x) of every row."""
@@ -86,31 +87,37 @@ def inner_products(A: Any, B: Any, dtype: Any) -> NDArray[Any]:
         return np.ascontiguousarray(products(B, np.asarray(dense, np.float64)).T, dtype=dtype)
     if sparse.issparse(A):
         return np.asarray((A @ np.asarray(B, np.float64).T), dtype=dtype)
-    return np.asarray(A, dtype=dtype) @ np.asarray(B, dtype=dtype).T
+    return np.asarray(np.asarray(A, dtype=dtype) @ np.asarray(B, dtype=dtype).T)
 
 
 def squared_norms(X: Any) -> Floats:
     """|x|^2 of every row."""
     if sparse.issparse(X):
         squares = X.data.astype(np.float64) ** 2
-        return np.add.reduceat(np.append(squares, 0.0), X.indptr[:-1]) * (np.diff(X.indptr) > 0)
+        sums = np.add.reduceat(np.append(squares, 0.0), X.indptr[:-1])
+        return np.asarray(np.where(np.diff(X.indptr) > 0, sums, 0.0))
     wide = np.asarray(X, dtype=np.float64)
-    return np.einsum("ij,ij->i", wide, wide)
+    return np.asarray(np.einsum("ij,ij->i", wide, wide))
 
 
-def gamma_of(gamma: Any, X: Any) -> float:
-    """scikit-learn's: ``"scale"`` is 1 / (features x variance of X), ``"auto"`` 1 / features."""
+def gamma_of(gamma: Any, X: Any, weight: Floats) -> float:
+    """scikit-learn's: ``"scale"`` is 1 / (features x variance of X), ``"auto"`` 1 / features.
+
+    Rows count by their weights (n,) in the variance: a weight of 2 is the row twice here too.
+    """
     d = X.shape[1]
     if isinstance(gamma, str):
         if gamma == "auto":
-            return 1.0 / d
+            return 1.0 / float(d)
         if gamma != "scale":
             raise ValueError(f"gamma must be 'scale', 'auto' or a number, got {gamma!r}")
+        share = weight / (weight.sum() * d)
+        sums = np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
+        mean = float(share @ sums)
         if sparse.issparse(X):
-            mean = X.sum() / (X.shape[0] * d)
-            variance = float(squared_norms(X).sum() / (X.shape[0] * d) - mean**2)
+            variance = float(share @ squared_norms(X)) - mean**2
         else:
-            variance = float(np.asarray(X, dtype=np.float64).var())
+            variance = float(share @ squared_norms(np.asarray(X, dtype=np.float64) - mean))
         return 1.0 / (d * variance) if variance > 0 else 1.0
     if not (np.isfinite(number("gamma", gamma)) and gamma >= 0):
         raise ValueError(f"gamma must be finite and not negative, got {gamma}")
