@@ -21,7 +21,13 @@ from pegasos.arguments import functions, number
 from pegasos.certificate import Certificate
 from pegasos.history import History
 from pegasos.interrupt import Interruption
-from pegasos.kernel.gram import Gram, KernelGram, MatrixGram, kernel_scores
+from pegasos.kernel.gram import (
+    Gram,
+    KernelGram,
+    MatrixGram,
+    check_semidefinite,
+    kernel_scores,
+)
 from pegasos.kernel.kernels import NAMES, Kernel, gamma_of
 from pegasos.kernel.smo import KernelOutcome, Smo, run_smo
 from pegasos.limits import Limits
@@ -43,7 +49,9 @@ class SVC(ClassifierMixin, BaseEstimator):
     ----------
     C : weight of the losses.
     kernel : ``"rbf"``, ``"linear"``, ``"poly"``, ``"sigmoid"``, ``"precomputed"`` (X is then the
-        matrix), or a function of two blocks of rows that returns their matrix.
+        matrix), or a function of two blocks of rows that returns their matrix. Of the last three,
+        and of odd ``poly`` ones, 512 rows are looked at: those that are not positive semidefinite
+        there are refused. The proof is for kernels that are.
     gamma, degree, coef0 : as in scikit-learn.
     tol : the fit ends when the objective is proven to be within this relative distance of the
         best possible.
@@ -125,8 +133,11 @@ class SVC(ClassifierMixin, BaseEstimator):
             for i, j in combinations(range(classes.size), 2):
                 rows = np.flatnonzero(((codes == i) | (codes == j)) & (cost > 0))
                 signs = np.where(codes[rows] == j, 1.0, -1.0)
+                gram = self._gram(X, rows)
+                if self.kernel == "precomputed" or not self._kernel.certain:
+                    check_semidefinite(gram)
                 problem = Smo(
-                    self._gram(X, rows),
+                    gram,
                     signs,
                     self.C * cost[rows],
                     total_weight=float(weight[rows, 0].sum()),

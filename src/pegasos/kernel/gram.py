@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pegasos.kernel.kernels import Floats, Kernel, squared_norms
 
 _BLOCK_VALUES = 1 << 22  # of K, at a time
+_LOOKED_AT = 512  # rows
 
 
 class Gram(Protocol):
@@ -85,6 +86,22 @@ def kernel_scores(kernel: Kernel, rows: Any, support: Any, coef: Floats) -> Floa
         part = rows[lo : lo + step]
         out[lo : lo + step] = kernel.block(part, support) @ coef if used.size else 0.0
     return out
+
+
+def check_semidefinite(gram: Gram) -> None:
+    """Raise ValueError where some of the rows prove that K is not positive semidefinite.
+
+    All of them, up to 512; beyond, as many at equal distances: a proof against K, none for it.
+    """
+    chosen = np.unique(np.linspace(0, gram.n - 1, min(gram.n, _LOOKED_AT)).astype(np.intp))
+    part = gram.rows(chosen)[:, chosen].astype(np.float64)
+    values = np.linalg.eigvalsh((part + part.T) / 2)
+    if values[0] < -1e-5 * max(abs(values[-1]), 1e-300):
+        raise ValueError(
+            "the kernel is not positive semidefinite on these rows (an eigenvalue of "
+            f"{values[0]:.3g} beside one of {values[-1]:.3g}): there is no optimum to be near to; "
+            "change gamma or coef0, or take another kernel"
+        )
 
 
 class Cache:
