@@ -10,4 +10,5 @@ NB_MODULE(_core, m) {
   binding::bind_dual(m);
   binding::bind_crammer_singer(m);
   binding::bind_svmlight(m);
+  binding::bind_smo(m);
 }

@@ -8,6 +8,7 @@
 #include "pegasos/solver/dual_span.hpp"
 #include "pegasos/solver/interior_rows.hpp"
 #include "pegasos/solver/newton_rows.hpp"
+#include "pegasos/solver/smo.hpp"
 
 namespace pegasos {
 
@@ -17,6 +18,7 @@ const DenseKernels& select_dense(const RowsView&);
 const InteriorKernels& select_interior();
 const NewtonKernels& select_newton();
 const SpanKernels& select_span();
+const SmoKernels& select_smo();
 }  // namespace baseline
 #if PEGASOS_X86_LEVELS
 namespace v2 {
@@ -25,6 +27,7 @@ const DenseKernels& select_dense(const RowsView&);
 const InteriorKernels& select_interior();
 const NewtonKernels& select_newton();
 const SpanKernels& select_span();
+const SmoKernels& select_smo();
 }  // namespace v2
 namespace v3 {
 const RowKernels& select(const RowsView&);
@@ -32,6 +35,7 @@ const DenseKernels& select_dense(const RowsView&);
 const InteriorKernels& select_interior();
 const NewtonKernels& select_newton();
 const SpanKernels& select_span();
+const SmoKernels& select_smo();
 }  // namespace v3
 namespace v4 {
 const RowKernels& select(const RowsView&);
@@ -39,6 +43,7 @@ const DenseKernels& select_dense(const RowsView&);
 const InteriorKernels& select_interior();
 const NewtonKernels& select_newton();
 const SpanKernels& select_span();
+const SmoKernels& select_smo();
 }  // namespace v4
 #endif
 
@@ -64,24 +69,25 @@ struct Compiled {
   const InteriorKernels& (*interior)();
   const NewtonKernels& (*newton)();
   const SpanKernels& (*span)();
+  const SmoKernels& (*smo)();
 };
 
 Compiled compiled() {
   switch (instruction_set()) {
 #if PEGASOS_X86_LEVELS
     case InstructionSet::x86_64_v2:
-      return {v2::select, v2::select_dense, v2::select_interior, v2::select_newton,
-              v2::select_span};
+      return {v2::select,        v2::select_dense, v2::select_interior,
+              v2::select_newton, v2::select_span,  v2::select_smo};
     case InstructionSet::x86_64_v3:
-      return {v3::select, v3::select_dense, v3::select_interior, v3::select_newton,
-              v3::select_span};
+      return {v3::select,        v3::select_dense, v3::select_interior,
+              v3::select_newton, v3::select_span,  v3::select_smo};
     case InstructionSet::x86_64_v4:
-      return {v4::select, v4::select_dense, v4::select_interior, v4::select_newton,
-              v4::select_span};
+      return {v4::select,        v4::select_dense, v4::select_interior,
+              v4::select_newton, v4::select_span,  v4::select_smo};
 #endif
     default:
-      return {baseline::select, baseline::select_dense, baseline::select_interior,
-              baseline::select_newton, baseline::select_span};
+      return {baseline::select,        baseline::select_dense, baseline::select_interior,
+              baseline::select_newton, baseline::select_span,  baseline::select_smo};
   }
 }
 
@@ -126,5 +132,6 @@ const DenseKernels& dense_kernels(const RowsView& view) { return compiled().dens
 const InteriorKernels& interior_kernels() { return compiled().interior(); }
 const NewtonKernels& newton_kernels() { return compiled().newton(); }
 const SpanKernels& span_kernels() { return compiled().span(); }
+const SmoKernels& smo_kernels() { return compiled().smo(); }
 
 }  // namespace pegasos

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pegasos.estimators.cv import LinearSVCCV
     from pegasos.estimators.linear import LinearSVC
     from pegasos.estimators.stored import load, save
+    from pegasos.estimators.svc import SVC
     from pegasos.model import LinearModel
     from pegasos.model_file.errors import ModelFileError, NewerFormatError
     from pegasos.plots import GapCurveDisplay, MarginsDisplay, PathDisplay
@@ -22,6 +23,7 @@ __all__ = [
     "SGDM",
     "SGDR",
     "SGDS",
+    "SVC",
     "Certificate",
     "DualCoordinate",
     "GapCurveDisplay",
@@ -56,6 +58,7 @@ _LAZY = {
     "ModelFileError": "pegasos.model_file.errors",
     "NewerFormatError": "pegasos.model_file.errors",
     "PathDisplay": "pegasos.plots",
+    "SVC": "pegasos.estimators.svc",
     "load": "pegasos.estimators.stored",
     "save": "pegasos.estimators.stored",
     "show_versions": "pegasos.versions",

@@ -1,0 +1,203 @@
+"""SVC: the optimum of LIBSVM, with a proof."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_iris, make_classification
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.svm import SVC as Peer  # noqa: N811
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import pegasos
+from pegasos.kernel.gram import KernelGram, MatrixGram, kernel_scores
+from pegasos.kernel.kernels import Kernel, gamma_of
+
+
+@parametrize_with_checks([pegasos.SVC()])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def data(n=700, d=6, seed=0, classes=2):
+    X, y = make_classification(
+        n, d, n_informative=4, n_classes=classes, flip_y=0.1, random_state=seed
+    )
+    return X, y
+
+
+def dual_of(model, X, y):
+    """LIBSVM's dual objective of a binary model."""
+    coef = np.zeros(len(y))
+    coef[model.support_] = model.dual_coef_[0]
+    gamma = gamma_of(model.gamma, X, np.ones(len(y)))
+    f = kernel_scores(Kernel("rbf", gamma), X, X, coef)
+    return np.abs(coef).sum() - coef @ f / 2
+
+
+KERNELS = [
+    {"kernel": "rbf"},
+    {"kernel": "rbf", "gamma": "auto", "C": 10.0},
+    {"kernel": "linear", "C": 0.1},
+    {"kernel": "poly", "degree": 2, "coef0": 1.0},
+]
+
+
+@pytest.mark.parametrize("options", KERNELS, ids=str)
+@pytest.mark.parametrize("classes", [2, 3])
+def test_decisions_are_those_of_libsvm(options, classes):
+    X, y = data(classes=classes)
+    ours = pegasos.SVC(tol=1e-8, **options).fit(X, y)
+    theirs = Peer(tol=1e-7, **options).fit(X, y)
+    for shape in ("ovr", "ovo"):
+        ours.decision_function_shape = theirs.decision_function_shape = shape
+        np.testing.assert_allclose(
+            ours.decision_function(X), theirs.decision_function(X), atol=2e-3
+        )
+    # Pairs that tie are decided by their scores here, by the order of classes there.
+    assert np.mean(ours.predict(X) == theirs.predict(X)) > 0.98
+    assert ours.dual_coef_.shape[0] == classes - 1
+    np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=2e-3)
+
+
+@pytest.mark.parametrize("C", [1.0, 10.0])
+def test_the_dual_objective_is_libsvm_s(C):
+    X, y = data(2000, 10, seed=1)
+    ours = pegasos.SVC(C=C, tol=1e-6).fit(X, y)
+    theirs = Peer(C=C, tol=1e-6).fit(X, y)
+    assert dual_of(ours, X, y) == pytest.approx(dual_of(theirs, X, y), rel=1e-5)
+
+
+def test_the_certificate_bounds_the_optimum():
+    X, y = data()
+    exact = pegasos.SVC(tol=1e-10).fit(X, y)
+    for tol in (1e-1, 1e-2, 1e-3):
+        proof = pegasos.SVC(tol=tol).fit(X, y).certificate_
+        assert proof.relative_gap <= tol
+        assert proof.dual <= exact.certificate_.primal + 1e-12
+        assert proof.primal >= exact.certificate_.dual - 1e-12
+
+
+def test_the_certificate_is_that_of_the_model():
+    X, y = data()
+    model = pegasos.SVC(C=2.0, tol=1e-2).fit(X, y)
+    coef = np.zeros(len(y))
+    coef[model.support_] = model.dual_coef_[0]
+    square = coef @ rbf_kernel(X, gamma=gamma_of("scale", X, np.ones(len(y)))) @ coef
+    signs = np.where(y == 1, 1, -1)
+    loss = np.maximum(0, 1 - signs * model.decision_function(X)).sum()
+    assert model.certificate_.primal == pytest.approx((square / 2 + 2.0 * loss) / (2.0 * len(y)))
+    assert model.certificate_.dual == pytest.approx(
+        (np.abs(coef).sum() - square / 2) / (2.0 * len(y))
+    )
+
+
+@pytest.mark.parametrize("options", [*KERNELS, {"kernel": "rbf", "intercept": "none"}], ids=str)
+def test_sparse_rows_give_the_same_model(options):
+    X, y = data(300)
+    X[np.abs(X) < 0.5] = 0
+    dense = pegasos.SVC(tol=1e-8, **options).fit(X, y)
+    thin = pegasos.SVC(tol=1e-8, **options).fit(sparse.csr_matrix(X), y)
+    np.testing.assert_allclose(
+        thin.decision_function(sparse.csr_matrix(X)), dense.decision_function(X), atol=1e-3
+    )
+
+
+def test_matrices_and_functions_are_kernels_too():
+    X, y = data(300)
+    gamma = 0.2
+    plain = pegasos.SVC(gamma=gamma, tol=1e-8).fit(X, y)
+    matrix = pegasos.SVC(kernel="precomputed", tol=1e-8).fit(rbf_kernel(X, gamma=gamma), y)
+    function = pegasos.SVC(kernel=lambda A, B: rbf_kernel(A, B, gamma=gamma), tol=1e-8).fit(X, y)
+    expected = plain.decision_function(X)
+    np.testing.assert_allclose(
+        matrix.decision_function(rbf_kernel(X, gamma=gamma)), expected, atol=1e-5
+    )
+    np.testing.assert_allclose(function.decision_function(X), expected, atol=1e-5)
+
+
+def test_a_small_cache_changes_nothing_that_is_proven():
+    X, y = data(3000, 10, seed=2)
+    large = pegasos.SVC(tol=1e-4).fit(X, y)
+    small = pegasos.SVC(tol=1e-4, cache_size=0.1).fit(X, y)
+    assert small.certificate_.relative_gap <= 1e-4
+    assert small.certificate_.primal == pytest.approx(large.certificate_.primal, rel=2e-4)
+
+
+def test_weights_are_repeated_rows():
+    X, y = data(200)
+    weight = np.random.default_rng(0).integers(0, 3, 200)
+    weighed = pegasos.SVC(class_weight={0: 2}).fit(X, y, sample_weight=weight)
+    twice = np.repeat(np.arange(200), weight * np.where(y == 0, 2, 1))
+    # A class weight is in the cost alone: gamma is that of the rows as they are.
+    gamma = gamma_of("scale", X, weight.astype(float))
+    repeated = pegasos.SVC(gamma=gamma).fit(X[twice], y[twice])
+    np.testing.assert_allclose(
+        weighed.decision_function(X), repeated.decision_function(X), atol=1e-7
+    )
+
+
+def test_kernels_that_are_no_kernels_are_refused():
+    X, y = data(100)
+    with pytest.raises(ValueError, match="not positive semidefinite"):
+        pegasos.SVC(kernel="sigmoid", gamma=1.0, coef0=-1.0).fit(X, y)
+    K = -rbf_kernel(X)
+    with pytest.raises(ValueError, match="not positive semidefinite"):
+        pegasos.SVC(kernel="precomputed").fit(K, y)
+    K = rbf_kernel(X)
+    K[3, 4] += 1
+    with pytest.raises(ValueError, match="not symmetric"):
+        pegasos.SVC(kernel="precomputed").fit(K, y)
+    with pytest.raises(ValueError, match="n x n"):
+        pegasos.SVC(kernel="precomputed").fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"C": 0}, "C must be"),
+        ({"kernel": "no"}, "kernel must be"),
+        ({"gamma": -1}, "gamma must be"),
+        ({"gamma": "no"}, "gamma must be"),
+        ({"tol": -1}, "tol"),
+        ({"intercept": "regularized"}, "intercept must be"),
+        ({"cache_size": 0}, "cache_size"),
+        ({"decision_function_shape": "no"}, "decision_function_shape"),
+    ],
+)
+def test_wrong_options_are_named(options, words):
+    X, y = data(30)
+    with pytest.raises(ValueError, match=words):
+        pegasos.SVC(**options).fit(X, y)
+
+
+def test_limits_end_a_fit_with_a_proof():
+    X, y = data(2000, 10)
+    with pytest.warns(ConvergenceWarning, match="max_steps"):
+        model = pegasos.SVC(max_iter=50, tol=1e-9).fit(X, y)
+    assert np.isfinite(model.certificate_.primal)
+    assert model.certificate_.dual <= pegasos.SVC(tol=1e-6).fit(X, y).certificate_.primal
+    with pytest.warns(ConvergenceWarning, match="max_time"):
+        pegasos.SVC(max_time=1e-6, tol=1e-9).fit(X, y)
+    stopped = pegasos.SVC(callbacks=[lambda _: True], tol=1e-12, max_iter=100_000)
+    with pytest.warns(ConvergenceWarning, match="callback"):
+        stopped.fit(X, y)
+
+
+def test_clones_and_strings():
+    X, y = load_iris(return_X_y=True)
+    names = np.array(["setosa", "versicolor", "virginica"])[y]
+    model = clone(pegasos.SVC(C=10.0)).fit(X, names)
+    assert model.score(X, names) > 0.95
+    assert model.certificate_.relative_gap.shape == (3,)
+
+
+def test_products_of_a_gram_matrix():
+    X, _ = data(50)
+    gram = KernelGram(Kernel("rbf", 0.3), X)
+    K = rbf_kernel(X, gamma=0.3)
+    coef = np.random.default_rng(0).normal(size=50)
+    np.testing.assert_allclose(gram.times(coef), K @ coef, rtol=1e-12)
+    np.testing.assert_allclose(gram.rows(np.array([3, 7])), K[[3, 7]], rtol=1e-5)
+    np.testing.assert_allclose(MatrixGram(K).times(coef), K @ coef)
