@@ -31,12 +31,10 @@ def ends(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(command)
     def guarded(**given: Any) -> None:
-        if signal.getsignal(signal.SIGINT) == signal.SIG_DFL:
+        # Shells start jobs of scripts with Ctrl-C ignored: here it saves the model.
+        if signal.getsignal(signal.SIGINT) in (signal.SIG_DFL, signal.SIG_IGN):
             signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.signal(signal.SIGTERM, _as_interrupt)
-        # Shells start jobs of scripts with Ctrl-C ignored: here it saves the model.
-        if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             command(**given)
         except typer.Exit:
