@@ -71,7 +71,7 @@ def test_cross_validation_prints_the_path_and_trains(run, values, two, tmp_path)
     assert float(told["chosen_C"]) == best[0]
     assert model_file.read(target).parameters["C"] == best[0]
     for wrong in ("x", "0,1", "1:2", ""):
-        assert run("cv", two, "--Cs", wrong).exit_code == 1
+        assert run("cv", two, "--Cs", wrong).exit_code == 2
 
 
 def test_certify_tells_how_far_any_model_is_from_the_optimum(values, two, tmp_path):
@@ -171,3 +171,13 @@ def test_where_indices_begin_is_remembered(run, values, tmp_path, how):
     model = values("train", path, how)["model"]
     expected = run("predict", model, new, "--scores", "--zero-based").stdout
     assert run("predict", model, new, "--scores").stdout == expected
+
+
+def test_skipped_lines_are_told_of(run, values, two):
+    target = values("train", two)["model"]
+    holes = two.with_name("holes.svm")
+    holes.write_text("1 1:1\n1 1:x\n-1 2:1\n" + "1 3:y\n" * 30)
+    result = run("predict", target, holes, "--skip-bad-lines")
+    assert len(result.stdout.split()) == 2
+    assert "31 bad lines were skipped" in result.stderr
+    assert run("predict", target, two, "-", "-q").stdout == run("predict", target, two, "-q").stdout

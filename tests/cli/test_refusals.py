@@ -34,7 +34,7 @@ def test_devices_are_not_replaced(tmp_path):
 @pytest.mark.parametrize("wrong", [("--C", "-1"), ("--C", "nan"), ("--lam", "0")])
 def test_wrong_strengths_are_told_before_the_file_is_read(run, two, wrong):
     result = run("train", two, *wrong)
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert "rows" not in result.stderr
 
 

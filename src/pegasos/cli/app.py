@@ -22,7 +22,8 @@ def make_app(commands: tuple[str, ...] = COMMANDS) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
         no_args_is_help=True,
         pretty_exceptions_enable=False,
-        rich_markup_mode=None,
+        # Importing rich takes longer than many commands do.
+        rich_markup_mode="rich" if {"-h", "--help"} & set(sys.argv) else None,
     )
     made.callback(invoke_without_command=True)(_about)
     for name in commands:

@@ -12,7 +12,7 @@ import numpy as np
 from pegasos import sparse
 from pegasos.certificate import Certificate, Floats
 from pegasos.certificate import certify as certify_problem
-from pegasos.cli.exits import CommandError
+from pegasos.cli.exits import CommandError, UsageError
 from pegasos.cli.say import class_name
 from pegasos.data.dataset import Data
 from pegasos.joint import as_joint, certify_joint
@@ -35,6 +35,7 @@ class Bounds:
     primal: float
     dual: float
     rounding: float  # of the ratio
+    interrupted: bool = False  # before the bounds were tight
 
 
 def stated(
@@ -48,7 +49,7 @@ def stated(
 ) -> Training:
     """The problem that the model is a solution of: as its file says, or the options."""
     if C is not None and lam is not None:
-        raise CommandError("--C and --lam exclude each other: give one")
+        raise UsageError("--C and --lam exclude each other: give one")
     known = model.parameters
     if C is None and lam is None:
         C, lam = known.get("C"), known.get("lam")
@@ -97,9 +98,13 @@ def bounds_of(
             settled = settled or (tol is not None and bounds.at_most <= tol)
             stopped = outcome.stop_reason in ("max_time", "interrupted")
             if settled or stopped or precision <= _LAST_TOL:
+                asked = outcome.stop_reason == "interrupted"
+                bounds = replace(bounds, interrupted=asked and not settled)
                 break
             precision /= 10
         found.append(bounds)
+        if bounds.interrupted:
+            break
     return max(found, key=lambda one: one.at_most)
 
 
@@ -130,8 +135,9 @@ def _worst(given: Certificate, ours: Certificate) -> Bounds:
         at_least = np.where(best > 0, primal / best - 1, 0.0)
         rounding = (np.atleast_1d(given.rounding) + np.atleast_1d(ours.rounding)) / dual
     k = int(np.argmax(at_most))
-    values = (at_most, at_least, primal, dual, rounding)
-    return Bounds(*(float(one[k]) for one in values))
+    return Bounds(
+        float(at_most[k]), float(at_least[k]), float(primal[k]), float(dual[k]), float(rounding[k])
+    )
 
 
 def _problems(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pegasos.cli.arguments import Lam, ReadArguments, SayArguments, Strength, takes
-from pegasos.cli.exits import ABOVE_TOL, CERTIFIED, ends
+from pegasos.cli.exits import ABOVE_TOL, CERTIFIED, INTERRUPTED, ends
 
 if TYPE_CHECKING:
     from pegasos.cli.bounds import Bounds
@@ -70,7 +70,8 @@ def certify(
     tell(voice, found, bounds)
     voice.finish()
     proven = tol is None or bounds.at_most <= tol
-    raise typer.Exit(CERTIFIED if proven else ABOVE_TOL)
+    ended = INTERRUPTED if bounds.interrupted else ABOVE_TOL
+    raise typer.Exit(CERTIFIED if proven and not bounds.interrupted else ended)
 
 
 def tell(voice: Voice, model: LinearModel, bounds: Bounds) -> None:

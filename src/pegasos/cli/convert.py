@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from pegasos.cli.arguments import Overwrite, ReadArguments, SayArguments, takes
-from pegasos.cli.exits import ends
+from pegasos.cli.exits import CommandError, ends
 
 
 @ends
@@ -38,6 +38,8 @@ def convert(
     from pegasos.data.convert import convert as run
 
     voice = Voice(say)
+    if target.exists() and not overwrite:
+        raise CommandError(f"{target} is there already: --overwrite replaces it")
     done = run(source, target, options_of(read), overwrite=overwrite)
     voice.result(rows=done.rows, features=done.features, values=done.values, target=str(target))
     voice.finish()

@@ -18,7 +18,7 @@ from pegasos.cli.arguments import (
     SayArguments,
     takes,
 )
-from pegasos.cli.exits import ABOVE_TOL, CERTIFIED, INTERRUPTED, CommandError, ends
+from pegasos.cli.exits import ABOVE_TOL, CERTIFIED, INTERRUPTED, CommandError, UsageError, ends
 
 if TYPE_CHECKING:
     from pegasos.data.dataset import Data
@@ -64,18 +64,19 @@ def cv(
     from pegasos.cli import train as training_command
     from pegasos.cli.fitting import fit as fit_model
     from pegasos.cli.fitting import task_of, training_of
-    from pegasos.cli.reading import column, columns_of, describe, options_of, prepared
+    from pegasos.cli.reading import check_steps, column, columns_of, describe, options_of, prepared
     from pegasos.cli.say import Voice
     from pegasos.data import read as read_data
     from pegasos.interrupt import Interruption
 
     voice = Voice(say)
     if rule not in ("best", "one_se"):
-        raise CommandError(f"--rule must be best or one_se, got {rule}")
+        raise UsageError(f"--rule must be best or one_se, got {rule}")
     grid = values_of(Cs)
     if train_best is not None:
         training_command.refuse_existing(train_best, overwrite)
     training_of(fit, None, None, 0.0)
+    check_steps(prepare)
     options = options_of(read, text=column(prepare.text), labels=True, n_jobs=fit.threads)
     rows, steps = prepared(read_data(data, options, light=True), prepare)
     describe(voice, data, rows)
@@ -123,7 +124,7 @@ def values_of(text: str) -> Any:
     except ValueError:
         Cs = np.zeros(0)
     if not Cs.size or not (np.isfinite(Cs) & (Cs > 0)).all():
-        raise CommandError(f"--Cs {text}: positive numbers with commas, or FROM:TO:COUNT")
+        raise UsageError(f"--Cs {text}: positive numbers with commas, or FROM:TO:COUNT")
     return np.unique(Cs)
 
 

@@ -23,6 +23,10 @@ class CommandError(Exception):
     """What a command cannot do, in words."""
 
 
+class UsageError(CommandError):
+    """Options that are none, or contradict each other."""
+
+
 def ends(command: Callable[..., Any]) -> Callable[..., Any]:
     """Errors as one line on stderr and exit code 1; SIGTERM as Ctrl-C.
 
@@ -53,7 +57,7 @@ def ends(command: Callable[..., Any]) -> Callable[..., Any]:
             print(f"pegasos: error: {_text(error)}", file=sys.stderr)
             if "PEGASOS_DEBUG" in os.environ:
                 raise
-            raise typer.Exit(ERROR) from None
+            raise typer.Exit(USAGE if isinstance(error, UsageError) else ERROR) from None
 
     return guarded
 

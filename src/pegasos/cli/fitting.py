@@ -12,7 +12,7 @@ import numpy as np
 from pegasos import sparse
 from pegasos.certificate import Certificate
 from pegasos.cli.arguments import FitArguments
-from pegasos.cli.exits import CommandError
+from pegasos.cli.exits import CommandError, UsageError
 from pegasos.cli.reading import classes_of
 from pegasos.cli.say import class_name
 from pegasos.data.dataset import Data
@@ -48,10 +48,23 @@ def training_of(
 ) -> Training:
     """The options, checked."""
     if C is not None and lam is not None:
-        raise CommandError("--C and --lam exclude each other: give one")
+        raise UsageError("--C and --lam exclude each other: give one")
     for name, value in (("--C", C), ("--lam", lam)):
         if value is not None and not 0 < value < np.inf:
-            raise CommandError(f"{name} must be finite and positive, got {value}")
+            raise UsageError(f"{name} must be finite and positive, got {value}")
+    try:
+        return _checked(given, C, lam, began, callbacks)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
+def _checked(
+    given: FitArguments,
+    C: float | None,
+    lam: float | None,
+    began: float,
+    callbacks: Sequence[Callable[..., Any]],
+) -> Training:
     return checked_training(
         C=1.0 if C is None else C,
         lam=lam,
@@ -105,7 +118,7 @@ def class_weights_of(given: list[str] | None, classes: Any) -> dict[Any, float] 
         except ValueError:
             number = -1.0
         if not equals or not 0 <= number < np.inf:
-            raise CommandError(f"--class-weight {text}: write LABEL=WEIGHT, the weight a number")
+            raise UsageError(f"--class-weight {text}: write LABEL=WEIGHT, the weight a number")
         if label not in known:
             raise CommandError(
                 f"--class-weight {text}: there is no class {label}; there are "

@@ -24,7 +24,12 @@ def inspect(
     *,
     say: SayArguments,
 ) -> None:
-    """Show a model: parameters, certificate, the heaviest features of each class."""
+    """Show a model: parameters, certificate, the heaviest features of each class.
+
+    Examples:
+
+      pegasos inspect a9a.model --top 5
+    """
     from scipy import sparse
 
     from pegasos.cli.say import Voice, class_name, in_words, worst

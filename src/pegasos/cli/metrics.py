@@ -25,11 +25,12 @@ class Tally:
         self.counts = np.zeros((len(self.names), len(self.names)), dtype=np.int64)
         zeros = np.zeros(len(self.names), dtype=np.int64)
         self.of_label = {name: zeros.copy() for name in ("rows", "said", "both")}
-        self.rows = self.labelled = self.right = self.unknown = self.widest = 0
+        self.rows = self.labelled = self.right = self.unknown = self.widest = self.skipped = 0
 
     def add(self, block: Data, chosen: Any) -> None:
         """Count a block; ``chosen`` are codes of classes, or an indicator matrix."""
         self.rows += block.n
+        self.skipped += block.bad_count
         if block.X is not None:
             self.widest = max(self.widest, block.X.shape[1])
         if block.y is None:

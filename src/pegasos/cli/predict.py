@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pegasos.cli.arguments import Overwrite, ReadArguments, SayArguments, takes
-from pegasos.cli.exits import CommandError, ends
+from pegasos.cli.exits import CommandError, UsageError, ends
 
 if TYPE_CHECKING:
     from pegasos.cli.metrics import Tally
@@ -58,9 +58,11 @@ def predict(
 
     voice = Voice(say)
     if scores and probabilities:
-        raise CommandError("--scores and --probabilities exclude each other")
+        raise UsageError("--scores and --probabilities exclude each other")
+    if out is not None and str(out) in ("-", "/dev/stdout"):
+        out = None
     if out is None and say.json:
-        raise CommandError("--json needs a file for the predictions: stdout can carry only one")
+        raise UsageError("--json needs a file for the predictions: stdout can carry only one")
     found = read_any(model)
     if probabilities and found.calibrators is None:
         raise CommandError(f"{model} has no probabilities: it was trained without them")
@@ -132,6 +134,8 @@ def tell(voice: Voice, tally: Tally, metrics: bool, results: bool) -> None:
             f"note: the data have {tally.widest:,} features, the model {tally.model.features:,}: "
             "the rest has no weight"
         )
+    if tally.skipped:
+        voice.tell(f"note: {tally.skipped:,} bad lines were skipped: they have no prediction")
     if results:
         voice.result(rows=tally.rows)
     if not tally.labelled:

@@ -10,9 +10,9 @@ import numpy as np
 
 from pegasos import sparse, threads
 from pegasos.cli.arguments import PrepareArguments, ReadArguments
-from pegasos.cli.exits import CommandError
+from pegasos.cli.exits import UsageError
 from pegasos.cli.say import Voice, class_name, percent, size
-from pegasos.data import format_of
+from pegasos.data import FORMATS, format_of
 from pegasos.data.dataset import Data, Options
 from pegasos.steps.base import Step
 
@@ -33,8 +33,12 @@ def options_of(
 ) -> Options:
     """The options of the command line as those of the readers."""
     if given.zero_based and given.guess_base:
-        raise CommandError("--zero-based and --auto-based exclude each other")
+        raise UsageError("--zero-based and --auto-based exclude each other")
+    if n_jobs == 0:
+        raise UsageError("--threads must be at least 1, or negative to leave cores free")
     format, delimiter = given.format, given.delimiter
+    if format not in (None, "tsv", "feather", *FORMATS):
+        raise UsageError(f"--format {format}: one of {', '.join(FORMATS)}, tsv, feather")
     if format == "tsv":
         format, delimiter = "csv", delimiter or "\t"
     return Options(
@@ -95,6 +99,16 @@ def columns_of(read: ReadArguments, prepare: PrepareArguments) -> dict[str, Any]
         "weight_column": column(read.weight),
     }
     return {name: value for name, value in named.items() if value is not None}
+
+
+def check_steps(given: PrepareArguments) -> None:
+    """Raise UsageError for steps that there are not."""
+    for name, value, known in (
+        ("--scale", given.scale, ("none", "maxabs", "minmax", "standard")),
+        ("--text-as", given.text_as, ("tfidf", "hashing")),
+    ):
+        if value not in known:
+            raise UsageError(f"{name} {value}: one of {', '.join(known)}")
 
 
 def prepared(data: Data, given: PrepareArguments) -> tuple[Data, tuple[Step, ...]]:

@@ -69,7 +69,7 @@ def train(
     """
     from pegasos.cli.fitting import fit as fit_model
     from pegasos.cli.fitting import training_of
-    from pegasos.cli.reading import column, columns_of, describe, options_of, prepared
+    from pegasos.cli.reading import check_steps, column, columns_of, describe, options_of, prepared
     from pegasos.cli.say import Voice
     from pegasos.data import read as read_data
     from pegasos.interrupt import Interruption
@@ -83,6 +83,7 @@ def train(
     target = model or data.with_name(data.name + ".model")
     refuse_existing(target, overwrite)
     training_of(fit, C, lam, began)  # wrong options are told before the file is read
+    check_steps(prepare)
     options = options_of(read, text=column(prepare.text), labels=True, n_jobs=fit.threads)
     rows = read_data(data, options, light=True)
     rows, steps = prepared(rows, prepare)
@@ -160,6 +161,7 @@ def announcer(voice: Voice, data: Data) -> Any:
         second_order = isinstance(choice.solver, InteriorPoint | Newton)
         lanes = 1 if data.y is None else problem.lanes
         memory = memory_needed(data.X, lanes, second_order)
+        voice.detail(memory=memory)
         voice.tell(f"solver: {choice.solver.name} ({choice.reason}); at most {memory} of memory")
 
     return announce

@@ -60,7 +60,8 @@ class _Text:
     """A file on its way through the parser."""
 
     def __init__(self, path: Any, options: Options, base: int | None = None) -> None:
-        self.path, self.options, self.skipped = path, options, 0
+        self.path, self.options = path, options
+        self.skipped = self.listed = 0  # bad lines told of so far
         self.threads = threads.cores() if options.threads is None else options.threads
         self.guess = options.zero_based == "auto" and base is None
         first = base if base is not None else 1 if options.zero_based is False else 0
@@ -120,8 +121,8 @@ class _Text:
             starts = np.concatenate([np.zeros(1, dtype=np.int64), label_ends])
             y = make_csr(ones, codes.astype(np.int32), starts, names.size).scipy()
         skipped = self.parser.bad_count - self.skipped
-        new = self.parser.bad_lines[self.skipped :]
-        self.skipped += skipped
+        new = self.parser.bad_lines[self.listed :]  # the first of all are kept
+        self.skipped, self.listed = self.skipped + skipped, self.listed + len(new)
         return Data(
             X,
             y,

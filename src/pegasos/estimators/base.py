@@ -107,6 +107,14 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
             self.coef_ = self.coef_.toarray()
         return self
 
+    def export(self, path: Any, format: str = "liblinear", *, overwrite: bool = True) -> None:
+        """Write the model for others: ``"liblinear"`` or ``"onnx"``."""
+        from pegasos.estimators.stored import to_model  # which imports the estimators
+        from pegasos.export import write
+
+        check_is_fitted(self, "coef_")
+        write(to_model(self), path, format, overwrite=overwrite)
+
     def as_sklearn(self) -> Any:
         """A fitted estimator of scikit-learn's own that predicts the same.
 

@@ -24,6 +24,11 @@ def write(model: LinearModel, path: Source, format: str, *, overwrite: bool = Tr
 
     Scaling steps are put into the weights. Raises ``ExportError`` for what the format cannot say.
     """
+    if not isinstance(model, LinearModel):
+        raise TypeError(
+            f"model must be a LinearModel, got {type(model).__name__}; estimators have a method "
+            "export"
+        )
     if format not in _WRITERS:
         raise ExportError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
     _WRITERS[format](model, path, overwrite=overwrite)
