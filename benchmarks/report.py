@@ -139,11 +139,13 @@ def _two_threads(found):
     if not two:
         return
     yield f"\n## One thread and two, within {MAIN:g}\n"
-    yield "Those that have threads.\n"
+    yield "Those that have threads, on what was measured with two.\n"
     pairs = [(key.replace("/2", "/1"), key) for key in two]
     yield from header("", "", *(f"{_title(key)}, {key[-1]}" for pair in pairs for key in pair))
     for results in found.values():
         for cell_name, cell in _cells(results).items():
+            if not any(key in cell["sweeps"] for key in two):
+                continue
             times = [
                 time_to(cell, key, MAIN) if key in cell["sweeps"] else None
                 for pair in pairs
