@@ -9,7 +9,6 @@ namespace {
 using std::int64_t;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kFlat = 1e-12;
 
 class Steps {
  public:

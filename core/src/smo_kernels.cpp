@@ -10,7 +10,6 @@ typedef int64_t EightPlaces __attribute__((vector_size(64)));
 typedef float EightFloats __attribute__((vector_size(32)));
 
 constexpr double kInfinity = __builtin_huge_val();
-constexpr double kFlat = 1e-12;  // the least curvature of a pair: equal rows have none
 
 Eight wide(const float* values) {
   EightFloats narrow;

@@ -13,9 +13,8 @@ from pegasos import sparse
 from pegasos.certificate import Certificate, Floats
 from pegasos.data.dataset import Data
 from pegasos.steps.base import Step
-from pegasos.tasks.decision import decision, row_blocks
-from pegasos.tasks.decision import products as lane_scores
-from pegasos.tasks.probability import Calibrator, probabilities
+from pegasos.tasks.decision import chosen, decision
+from pegasos.tasks.probability import Calibrator, class_probabilities
 
 Scheme = Literal["ovr", "ovo", "crammer_singer", "labels"]
 """What the lanes are: classes (one lane for two), pairs of classes, all classes, or labels."""
@@ -90,15 +89,13 @@ class LinearModel:
         """Their places in ``classes``; of labels, the indicator matrix."""
         if self.scheme == "labels":
             return sparse.csr_matrix(scores > 0, dtype=np.int64)
-        return (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        return chosen(scores)
 
     def probabilities(self, X: Any) -> Floats:
         """(n, classes), rows of sum 1; raises ValueError without calibrators."""
         if self.calibrators is None:
             raise ValueError("the model has no probabilities: train it with probability")
-        count, pairs = self.classes.size, self.scheme == "ovo"
-        out = np.empty((X.shape[0], count))
-        for lo, hi in row_blocks(X.shape[0], count**2 if pairs else count):
-            scores = lane_scores(X[lo:hi], self.coef, self.intercept)
-            out[lo:hi] = probabilities(self.calibrators, scores, count, pairs)
-        return out
+        pairs = self.scheme == "ovo"
+        return class_probabilities(
+            X, self.coef, self.intercept, self.calibrators, self.classes.size, pairs
+        )

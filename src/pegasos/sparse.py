@@ -43,10 +43,6 @@ class Csr:
         """Itself."""
         return self
 
-    def widened(self, width: int) -> Csr:
-        """The same rows with more columns."""
-        return Csr(self.data, self.indices, self.indptr, width)
-
     def scipy(self) -> Any:
         """SciPy's matrix of the same arrays; it does not look through them again."""
         if self._scipy is None:

@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 
 from pegasos import sparse
-from pegasos.certificate import Certificate, Floats
+from pegasos.certificate import Certificate, Floats, relative_gap
 from pegasos.certificate import certify as certify_problem
 from pegasos.cli.exits import CommandError, UsageError
+from pegasos.cli.fitting import weights_of
 from pegasos.cli.say import class_name
 from pegasos.data.dataset import Data
 from pegasos.joint import as_joint, certify_joint
 from pegasos.model import LinearModel
-from pegasos.problem import Problem, check_sample_weight
+from pegasos.problem import Problem
 from pegasos.tasks.labels import one_vs_rest
 from pegasos.tasks.options import checked_training
 from pegasos.tasks.training import Task, Training
@@ -129,10 +130,9 @@ def _certified(problem: Problem, coef: Floats, intercept: Floats) -> Certificate
 def _worst(given: Certificate, ours: Certificate) -> Bounds:
     primal, dual = np.atleast_1d(given.primal), np.atleast_1d(ours.dual)
     best = np.minimum(np.atleast_1d(ours.primal), primal)
+    at_most = relative_gap(primal, dual)
+    at_least = np.maximum(relative_gap(primal, best), 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        at_most = np.where(dual > 0, primal / dual - 1, np.inf)
-        at_most = np.where((primal == 0) & (dual == 0), 0.0, at_most)
-        at_least = np.where(best > 0, primal / best - 1, 0.0)
         rounding = (np.atleast_1d(given.rounding) + np.atleast_1d(ours.rounding)) / dual
     k = int(np.argmax(at_most))
     return Bounds(
@@ -144,9 +144,7 @@ def _problems(
     model: LinearModel, data: Data, X: Any, training: Training
 ) -> Iterator[tuple[Problem, Any]]:
     """The problems that the model's weights solve, and the lanes of each."""
-    weight = None
-    if data.sample_weight is not None:
-        weight = check_sample_weight(data.sample_weight, X.shape[0])
+    weight = weights_of(data)
     class_weight = model.parameters.get("class_weight")
     if model.scheme == "labels":
         if class_weight is not None:

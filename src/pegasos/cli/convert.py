@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from pegasos.cli.arguments import Overwrite, ReadArguments, SayArguments, takes
-from pegasos.cli.exits import CommandError, ends
+from pegasos.cli.exits import ends
 
 
 @ends
@@ -34,12 +34,12 @@ def convert(
       pegasos convert table.csv rows.svm --label target
     """
     from pegasos.cli.reading import options_of
+    from pegasos.cli.saving import refuse_existing
     from pegasos.cli.say import Voice
     from pegasos.data.convert import convert as run
 
     voice = Voice(say)
-    if target.exists() and not overwrite:
-        raise CommandError(f"{target} is there already: --overwrite replaces it")
+    refuse_existing(target, overwrite)
     done = run(source, target, options_of(read), overwrite=overwrite)
     voice.result(rows=done.rows, features=done.features, values=done.values, target=str(target))
     voice.finish()

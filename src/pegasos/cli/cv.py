@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -61,52 +60,36 @@ def cv(
 
       pegasos cv a9a --Cs 0.01:100:9 --train-best a9a.model
     """
-    from pegasos.cli import train as training_command
-    from pegasos.cli.fitting import fit as fit_model
     from pegasos.cli.fitting import task_of, training_of
-    from pegasos.cli.reading import check_steps, column, columns_of, describe, options_of, prepared
+    from pegasos.cli.reading import read_prepared
+    from pegasos.cli.saving import check_target, code_of, fit_and_save
     from pegasos.cli.say import Voice
-    from pegasos.data import read as read_data
-    from pegasos.interrupt import Interruption
 
     voice = Voice(say)
     if rule not in ("best", "one_se"):
         raise UsageError(f"--rule must be best or one_se, got {rule}")
     grid = values_of(Cs)
     if train_best is not None:
-        training_command.refuse_existing(train_best, overwrite)
-    training_of(fit, None, None, 0.0)
-    check_steps(prepare)
-    options = options_of(read, text=column(prepare.text), labels=True, n_jobs=fit.threads)
-    rows, steps = prepared(read_data(data, options, light=True), prepare)
-    describe(voice, data, rows)
-    if steps:
+        check_target(train_best, overwrite)
+    training_of(fit, None, None, 0.0)  # wrong options are told before the file is read
+    rows = read_prepared(voice, data, read, prepare, fit.threads)
+    if rows.steps:
         voice.tell("  note: steps were learned from all rows, those held out included")
-    task = task_of(rows, fit)
+    task = task_of(rows.data, fit)
     training = training_of(fit, None, None, time.perf_counter())
     walk = walked(training, task, grid, folds, fit.seed)
     table, best = told(walk, rule)
     voice.table("path", table)
     interrupted = walk.ended == "interrupted"
     code = INTERRUPTED if interrupted else CERTIFIED if walk.ended is None else ABOVE_TOL
-    if best is None:
-        voice.finish()
-        raise typer.Exit(code)
-    voice.result(chosen_C=float(walk.C[best]), accuracy=float(walk.mean[best]))
-    if interrupted:
-        voice.tell("interrupted: this is the best of the C so far; no model was trained")
-    elif train_best is not None:
-        with Interruption(), ExitStack() as stack:
-            callbacks = training_command.progress(stack, voice, fit.tol)
-            best_training = training_of(
-                fit, float(walk.C[best]), None, time.perf_counter(), callbacks
-            )
-            fitted = fit_model(best_training, rows, fit, steps, columns_of(read, prepare))
-            training_command.save(fitted, train_best, overwrite)
-        outcome = fitted.outcome
-        times = {"train": outcome.seconds - outcome.certifying, "certify": outcome.certifying}
-        training_command.report(voice, fitted, fit.tol, train_best, times)
-        code = training_command.code_of(fitted) or code
+    if best is not None:
+        C = float(walk.C[best])
+        voice.result(chosen_C=C, accuracy=float(walk.mean[best]))
+        if interrupted:
+            voice.tell("interrupted: this is the best of the C so far; no model was trained")
+        elif train_best is not None:
+            fitted, _ = fit_and_save(voice, fit, rows, train_best, overwrite, C=C, lam=None)
+            code = code_of(fitted) or code
     voice.finish()
     raise typer.Exit(code)
 
@@ -129,7 +112,7 @@ def values_of(text: str) -> Any:
 
 
 def stratified(codes: Any, folds: int, seed: int) -> list[tuple[Any, Any]]:
-    """Folds that have their share of every class, at random."""
+    """Folds that have their share of every class, at random; scikit-learn's is slow to import."""
     import numpy as np
 
     rng = np.random.default_rng(seed)
@@ -147,7 +130,7 @@ def walked(training: Training, task: Task, Cs: Any, folds: int, seed: int) -> Wa
     """Train and score all folds at all C."""
     import numpy as np
 
-    from pegasos.tasks.decision import decision
+    from pegasos.model import LinearModel
     from pegasos.tasks.path import cross_validate
 
     if int(np.bincount(task.codes).min()) < 2 or task.codes.size < folds:
@@ -159,9 +142,8 @@ def walked(training: Training, task: Task, Cs: Any, folds: int, seed: int) -> Wa
         test = parts[fold][1]
         if fold not in held_out:
             held_out[fold] = task.X[test]
-        scores = decision(held_out[fold], coef, intercept, task.classes.size, bool(task.pairs))
-        one = scores.shape[1] == 1
-        chosen = (scores[:, 0] > 0).astype(np.intp) if one else scores.argmax(axis=1)
+        model = LinearModel(coef, intercept, task.classes, "ovo" if task.pairs else "ovr")
+        chosen = model.chosen_codes(model.scores(held_out[fold]))
         right = chosen == task.codes[test]
         weight = None if task.sample_weight is None else task.sample_weight[test, 0]
         return float(np.average(right, weights=weight))

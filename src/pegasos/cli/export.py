@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from pegasos.cli.arguments import Overwrite, SayArguments, takes
-from pegasos.cli.exits import CommandError, ends
+from pegasos.cli.exits import UsageError, ends
 
 _BY_NAME = {".onnx": "onnx", ".liblinear": "liblinear", ".txt": "liblinear"}
 
@@ -37,15 +37,15 @@ def export(
       pegasos export a9a.model a9a.liblinear
     """
     from pegasos import model_file
+    from pegasos.cli.saving import refuse_existing
     from pegasos.cli.say import Voice
     from pegasos.export import FORMATS, read_any, write
 
     voice = Voice(say)
     chosen = format or _BY_NAME.get(target.suffix.lower(), "pegasos")
     if chosen != "pegasos" and chosen not in FORMATS:
-        raise CommandError(f"--to must be pegasos, {' or '.join(FORMATS)}, got {chosen}")
-    if target.exists() and not overwrite:
-        raise CommandError(f"{target} is there already: --overwrite replaces it")
+        raise UsageError(f"--to must be pegasos, {' or '.join(FORMATS)}, got {chosen}")
+    refuse_existing(target, overwrite)
     found = read_any(model)
     if chosen == "pegasos":
         model_file.write(found, target, overwrite=overwrite)

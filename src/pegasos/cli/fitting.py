@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pegasos import sparse
-from pegasos.certificate import Certificate
+from pegasos.certificate import Floats
 from pegasos.cli.arguments import FitArguments
 from pegasos.cli.exits import CommandError, UsageError
 from pegasos.cli.reading import classes_of
@@ -33,11 +33,6 @@ class Fitted:
     model: LinearModel
     outcome: Outcome
 
-    @property
-    def certificate(self) -> Certificate:
-        """What is proven."""
-        return self.outcome.certificate
-
 
 def training_of(
     given: FitArguments,
@@ -53,35 +48,25 @@ def training_of(
         if value is not None and not 0 < value < np.inf:
             raise UsageError(f"{name} must be finite and positive, got {value}")
     try:
-        return _checked(given, C, lam, began, callbacks)
+        return checked_training(
+            C=1.0 if C is None else C,
+            lam=lam,
+            loss=given.loss,
+            solver=given.solver,
+            tol=given.tol,
+            intercept=given.intercept,
+            fit_intercept=True,
+            intercept_scaling=1.0,
+            multi_class=given.multi_class,
+            max_iter=given.max_iter,
+            max_time=given.max_time,
+            seed=given.seed,
+            n_jobs=given.threads,
+            callbacks=tuple(callbacks),
+            began=began,
+        )
     except ValueError as error:
         raise UsageError(str(error)) from None
-
-
-def _checked(
-    given: FitArguments,
-    C: float | None,
-    lam: float | None,
-    began: float,
-    callbacks: Sequence[Callable[..., Any]],
-) -> Training:
-    return checked_training(
-        C=1.0 if C is None else C,
-        lam=lam,
-        loss=given.loss,
-        solver=given.solver,
-        tol=given.tol,
-        intercept=given.intercept,
-        fit_intercept=True,
-        intercept_scaling=1.0,
-        multi_class=given.multi_class,
-        max_iter=given.max_iter,
-        max_time=given.max_time,
-        seed=given.seed,
-        n_jobs=given.threads,
-        callbacks=tuple(callbacks),
-        began=began,
-    )
 
 
 def task_of(data: Data, given: FitArguments) -> Task:
@@ -95,12 +80,16 @@ def task_of(data: Data, given: FitArguments) -> Task:
         raise CommandError(
             f"all rows are of class {class_name(classes[0])}: a classifier needs at least two"
         )
-    weight = None
-    if data.sample_weight is not None:
-        weight = check_sample_weight(data.sample_weight, codes.size)
+    weight = weights_of(data)
+    if weight is not None:
         check_classes_weigh(classes, codes, weight)
     class_weight = class_weights_of(given.class_weight, classes)
     return Task(data.X, classes, codes, weight, class_weight, given.multi_class)
+
+
+def weights_of(data: Data) -> Floats | None:
+    """The sample weights as (n, 1), checked; None without any."""
+    return None if data.sample_weight is None else check_sample_weight(data.sample_weight, data.n)
 
 
 def class_weights_of(given: list[str] | None, classes: Any) -> dict[Any, float] | str | None:
@@ -155,11 +144,8 @@ def _fit_labels(training: Training, data: Data, given: FitArguments) -> Fitted:
     if given.multi_class != "ovr":
         raise CommandError(f"--multi-class {given.multi_class} is for classes, not for labels")
     class_weight = class_weights_of(given.class_weight, np.array([0, 1]))
-    weight = None
-    if data.sample_weight is not None:
-        weight = check_sample_weight(data.sample_weight, data.n)
     indicator = sparse.csc_matrix(data.y)
-    found = train_labels(training, data.X, indicator, weight, class_weight, None)
+    found = train_labels(training, data.X, indicator, weights_of(data), class_weight, None)
     names = np.arange(data.y.shape[1]) if data.label_names is None else data.label_names
     parameters = parameters_of(training, given, class_weight)
     return _fitted(training.tol, found.outcome, found.coef, names, "labels", parameters)

@@ -65,7 +65,9 @@ def predict(
         raise UsageError("--json needs a file for the predictions: stdout can carry only one")
     found = read_any(model)
     if probabilities and found.calibrators is None:
-        raise CommandError(f"{model} has no probabilities: it was trained without them")
+        raise CommandError(
+            f"{model} has no probabilities: train it in Python with probability=True, and save it"
+        )
     options = options_like(found, data, read, n_jobs=threads)
     kind = "scores" if scores else "probabilities" if probabilities else "classes"
     tally = Tally(found)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import time
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,9 @@ from pegasos.cli.arguments import PrepareArguments, ReadArguments
 from pegasos.cli.exits import UsageError
 from pegasos.cli.say import Voice, class_name, percent, size
 from pegasos.data import FORMATS, format_of
+from pegasos.data import read as read_data
 from pegasos.data.dataset import Data, Options
+from pegasos.steps import scale, text
 from pegasos.steps.base import Step
 
 if TYPE_CHECKING:
@@ -27,7 +30,7 @@ _SHOWN_BAD_LINES = 5
 def options_of(
     given: ReadArguments,
     *,
-    text: str | int | None = None,
+    text_column: str | int | None = None,
     labels: bool | None = None,
     n_jobs: int | None = None,
 ) -> Options:
@@ -50,7 +53,7 @@ def options_of(
         label=column(given.label),
         labels=labels,
         weight=column(given.weight),
-        text=text,
+        text=text_column,
         header=given.header,
         delimiter=delimiter,
         threads=None if n_jobs is None else threads.resolve(n_jobs, 0),
@@ -66,7 +69,8 @@ def options_like(
     n_jobs: int | None = None,
 ) -> Options:
     """The same, for rows like those the model was trained on: its columns are the default."""
-    options = options_of(given, text=model.data.get("text_column"), labels=labels, n_jobs=n_jobs)
+    text_column = model.data.get("text_column")
+    options = options_of(given, text_column=text_column, labels=labels, n_jobs=n_jobs)
     format = options.format or format_of(path)
     if format == "svmlight" and model.scheme == "labels":
         options = replace(options, multilabel=True)
@@ -104,25 +108,49 @@ def columns_of(read: ReadArguments, prepare: PrepareArguments) -> dict[str, Any]
 def check_steps(given: PrepareArguments) -> None:
     """Raise UsageError for steps that there are not."""
     for name, value, known in (
-        ("--scale", given.scale, ("none", "maxabs", "minmax", "standard")),
-        ("--text-as", given.text_as, ("tfidf", "hashing")),
+        ("--scale", given.scale, scale.METHODS),
+        ("--text-as", given.text_as, text.METHODS),
     ):
         if value not in known:
             raise UsageError(f"{name} {value}: one of {', '.join(known)}")
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Rows of numbers, and where they came from."""
+
+    data: Data
+    steps: tuple[Step, ...]  # what made them of the file's rows
+    options: Options  # how the file was read
+    columns: dict[str, Any]  # those that were named
+    seconds: float  # all of this took
+
+
+def read_prepared(
+    voice: Voice,
+    path: Path,
+    read: ReadArguments,
+    prepare: PrepareArguments,
+    n_jobs: int | None,
+) -> Prepared:
+    """Read rows to train on, prepare them, and say what there is."""
+    began = time.perf_counter()
+    check_steps(prepare)
+    options = options_of(read, text_column=column(prepare.text), labels=True, n_jobs=n_jobs)
+    data, steps = prepared(read_data(path, options, light=True), prepare)
+    seconds = time.perf_counter() - began
+    describe(voice, path, data)
+    return Prepared(data, steps, options, columns_of(read, prepare), seconds)
 
 
 def prepared(data: Data, given: PrepareArguments) -> tuple[Data, tuple[Step, ...]]:
     """Rows of numbers, and the steps that make them of what was in the file."""
     steps: list[Step] = []
     if data.text is not None:
-        from pegasos.steps.text import TextStep
-
-        steps.append(TextStep.fit(data.text, given.text_as))
+        steps.append(text.TextStep.fit(data.text, given.text_as))
         data = steps[-1].apply(data)
     if given.scale != "none":
-        from pegasos.steps.scale import ScaleStep
-
-        steps.append(ScaleStep.fit(given.scale, data.X))
+        steps.append(scale.ScaleStep.fit(given.scale, data.X))
         data = steps[-1].apply(data)
     return data, tuple(steps)
 

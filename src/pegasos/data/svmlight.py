@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -155,7 +156,7 @@ class _Text:
             )
         X = make_csr(data.X.data, data.X.indices, data.X.indptr, declared or width)
         note = f"indices begin with {first}: the smallest is {max(seen, 0)}"
-        return Data(**{**vars(data), "X": X, "first_index": first, "notes": (*data.notes, note)})
+        return replace(data, X=X, first_index=first, notes=(*data.notes, note))
 
 
 def _fill(file: BinaryIO, room: NDArray[np.uint8]) -> int:

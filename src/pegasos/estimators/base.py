@@ -22,10 +22,10 @@ from pegasos.driver import Outcome
 from pegasos.problem import check_sample_weight
 from pegasos.progress import ProgressLine
 from pegasos.rows import IN_PLACE
-from pegasos.tasks.decision import decision, products, row_blocks
+from pegasos.tasks.decision import chosen, decision
 from pegasos.tasks.labels import check_classes_weigh
 from pegasos.tasks.options import checked_training
-from pegasos.tasks.probability import Calibrator, method_of, probabilities
+from pegasos.tasks.probability import Calibrator, class_probabilities, method_of
 from pegasos.tasks.training import Task, Training, not_proven
 
 READ_TYPES = [*IN_PLACE, np.bool_]  # anything else becomes float64
@@ -68,8 +68,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         if self._labels is not None:
             found = (scores > 0).astype(np.int64).reshape(-1, len(self.classes_))
             return sparse.csr_matrix(found) if self._labels == "sparse" else found
-        chosen = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
-        labels: NDArray[Any] = self.classes_[chosen]
+        labels: NDArray[Any] = self.classes_[chosen(scores)]
         return labels
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
@@ -81,12 +80,9 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self, "calibrators_")
         X = validate_data(self, X, accept_sparse="csr", dtype=READ_TYPES, reset=False)
-        count, pairs = len(self.classes_), self._pairs
-        out = np.empty((X.shape[0], count))
-        for lo, hi in row_blocks(X.shape[0], count**2 if pairs else count):
-            scores = products(X[lo:hi], self.coef_, self.intercept_)
-            out[lo:hi] = probabilities(self.calibrators_, scores, count, pairs)
-        return out
+        return class_probabilities(
+            X, self.coef_, self.intercept_, self.calibrators_, len(self.classes_), self._pairs
+        )
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.multiclass import _ovr_decision_function, check_classification_targets
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pegasos.arguments import functions, number
@@ -34,6 +34,7 @@ from pegasos.limits import Limits
 from pegasos.problem import check_sample_weight
 from pegasos.progress import ProgressLine
 from pegasos.solve import check_tol
+from pegasos.tasks.decision import chosen, counted_votes
 from pegasos.tasks.labels import check_classes_weigh, class_weights
 
 _TYPES = (np.float64, np.float32)
@@ -165,17 +166,15 @@ class SVC(ClassifierMixin, BaseEstimator):
             return -scores[:, 0]
         if self.decision_function_shape == "ovo":
             return scores
-        return np.asarray(_ovr_decision_function(scores < 0, -scores, self.classes_.size))
+        return counted_votes(-scores, self.classes_.size)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each row: of several, that with the most votes of the pairs."""
         scores = self._pair_scores(X)
-        if self.classes_.size == 2:
-            chosen = (scores[:, 0] < 0).astype(np.intp)
-        else:
-            votes = _ovr_decision_function(scores < 0, -scores, self.classes_.size)
-            chosen = votes.argmax(axis=1)
-        found: NDArray[Any] = self.classes_[chosen]
+        two = self.classes_.size == 2
+        found: NDArray[Any] = self.classes_[
+            chosen(-scores[:, 0] if two else counted_votes(-scores, self.classes_.size))
+        ]
         return found
 
     def _check_options(self) -> None:

@@ -37,11 +37,11 @@ class KernelGram:
     def __init__(self, kernel: Kernel, X: Any) -> None:
         """Nothing is computed yet but norms."""
         self.kernel, self.X, self.n = kernel, X, X.shape[0]
-        self._norms = squared_norms(X) if kernel.function is None else np.zeros(0)
+        self._norms = None if kernel.function is not None else squared_norms(X)
 
     def rows(self, chosen: NDArray[np.intp]) -> NDArray[np.float32]:
         """Some of its rows, for steering."""
-        return self.kernel.block(self.X[chosen], self.X, np.float32)
+        return self.kernel.block(self.X[chosen], self.X, np.float32, self._norms)
 
     def diagonal(self) -> Floats:
         """Its diagonal."""
@@ -81,10 +81,12 @@ def kernel_scores(kernel: Kernel, rows: Any, support: Any, coef: Floats) -> Floa
     used = np.flatnonzero(coef if coef.ndim == 1 else np.any(coef, axis=1))
     support, coef = support[used], coef[used]
     out = np.zeros((rows.shape[0], *coef.shape[1:]))
-    step = max(1, _BLOCK_VALUES // max(1, used.size))
+    if not used.size:
+        return out
+    norms = squared_norms(support) if kernel.function is None else None
+    step = max(1, _BLOCK_VALUES // used.size)
     for lo in range(0, rows.shape[0], step):
-        part = rows[lo : lo + step]
-        out[lo : lo + step] = kernel.block(part, support) @ coef if used.size else 0.0
+        out[lo : lo + step] = kernel.block(rows[lo : lo + step], support, norms=norms) @ coef
     return out
 
 
@@ -108,10 +110,10 @@ class Cache:
     """Rows of K, as many as memory allows; the least recently used make room."""
 
     def __init__(self, gram: Gram, megabytes: float) -> None:
-        """Room for at least two rows: a step needs so many."""
+        """Room for at least four rows: half of them may be replaced, and a step needs two."""
         n = gram.n
         self.gram = gram
-        self.places = int(min(n, max(2 + 2, megabytes * 1e6 / (4 * n))))
+        self.places = int(min(n, max(4, megabytes * 1e6 / (4 * n))))
         self.rows = np.empty((self.places, n), dtype=np.float32)
         self.place = np.full(n, -1, dtype=np.int32)
         self.used = np.zeros(self.places, dtype=np.int64)

@@ -37,8 +37,13 @@ class Kernel:
             return False
         return self.name != "poly" or (self.coef0 >= 0 and float(self.degree).is_integer())
 
-    def block(self, A: Any, B: Any, dtype: Any = np.float64) -> NDArray[Any]:
-        """The matrix (rows of A, rows of B); float32 is for steering only."""
+    def block(
+        self, A: Any, B: Any, dtype: Any = np.float64, norms: Floats | None = None
+    ) -> NDArray[Any]:
+        """The matrix (rows of A, rows of B); float32 is for steering only.
+
+        ``norms`` are the squared ones of B, where they are known.
+        """
         if self.function is not None:
             found = np.asarray(self.function(A, B), dtype=dtype)
             if found.shape != (A.shape[0], B.shape[0]):
@@ -46,7 +51,8 @@ class Kernel:
                     f"kernel must return ({A.shape[0]}, {B.shape[0]}), got shape {found.shape}"
                 )
             return found
-        return self.of_products(inner_products(A, B, dtype), squared_norms(A), squared_norms(B))
+        right = squared_norms(B) if norms is None else norms
+        return self.of_products(inner_products(A, B, dtype), squared_norms(A), right)
 
     def of_products(self, inner: NDArray[Any], left: Floats, right: Floats) -> NDArray[Any]:
         """Kernel values in place of products x.z; ``left``, ``right`` are squared norms."""

@@ -6,6 +6,7 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pegasos import rows, sparse
 from pegasos.certificate import Floats
@@ -42,22 +43,31 @@ def row_blocks(rows: int, columns: int) -> list[tuple[int, int]]:
     return [(lo, min(rows, lo + step)) for lo in range(0, rows, step)]
 
 
+def chosen(scores: Floats) -> NDArray[np.intp]:
+    """The place of the class that scores mean: of (n,) by the sign, of (n, classes) the largest."""
+    return (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+
+
 def votes(X: Any, coef: Any, intercept: Floats, classes: int) -> Floats:
-    """Votes of the pairs of classes i < j, ties broken by the summed scores.
+    """Votes of the pairs of classes i < j, ties broken by the summed scores."""
+    out = np.empty((X.shape[0], classes))
+    for lo, hi in row_blocks(X.shape[0], coef.shape[0]):
+        out[lo:hi] = counted_votes(products(X[lo:hi], coef, intercept), classes)
+    return out
+
+
+def counted_votes(scores: Floats, classes: int) -> Floats:
+    """(n, classes) from the scores (n, pairs) of the pairs i < j.
 
     A pair with a positive score votes for j, else for i. The sum of a class's scores, squeezed to
     less than half a vote in size, is added to its votes.
     """
-    pairs = list(combinations(range(classes), 2))
-    out = np.zeros((X.shape[0], classes))
-    for lo, hi in row_blocks(X.shape[0], len(pairs)):
-        scores = products(X[lo:hi], coef, intercept)
-        confidence = np.zeros((hi - lo, classes))
-        for column, (i, j) in zip(scores.T, pairs, strict=True):
-            for_j = column > 0
-            out[lo:hi, j] += for_j
-            out[lo:hi, i] += ~for_j
-            confidence[:, j] += column
-            confidence[:, i] -= column
-        out[lo:hi] += confidence / (3 * (np.abs(confidence) + 1))
+    out, confidence = np.zeros((2, scores.shape[0], classes))
+    for column, (i, j) in zip(scores.T, combinations(range(classes), 2), strict=True):
+        for_j = column > 0
+        out[:, j] += for_j
+        out[:, i] += ~for_j
+        confidence[:, j] += column
+        confidence[:, i] -= column
+    out += confidence / (3 * (np.abs(confidence) + 1))
     return out

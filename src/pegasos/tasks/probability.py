@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pegasos.certificate import Floats
+from pegasos.tasks.decision import products, row_blocks
 
 METHODS = ("sigmoid", "isotonic")
 ENOUGH_ROWS = 1000  # for an isotonic curve: with fewer, two parameters are safer
@@ -114,6 +115,22 @@ def fit_sigmoid(scores: Floats, positive: NDArray[np.bool_], weight: Floats) -> 
         if before - value <= 1e-12 * abs(before):
             break
     return Sigmoid(-float(at[0]) / size, -float(at[1]))
+
+
+def class_probabilities(
+    X: Any,
+    coef: Any,
+    intercept: Floats,
+    calibrators: Sequence[Calibrator],
+    classes: int,
+    pairs: bool,
+) -> Floats:
+    """(n, classes), rows of sum 1, a block of rows at a time."""
+    out = np.empty((X.shape[0], classes))
+    for lo, hi in row_blocks(X.shape[0], classes**2 if pairs else classes):
+        scores = products(X[lo:hi], coef, intercept)
+        out[lo:hi] = probabilities(calibrators, scores, classes, pairs)
+    return out
 
 
 def probabilities(

@@ -12,6 +12,8 @@
 
 namespace pegasos {
 
+inline constexpr double kFlat = 1e-12;  // the least curvature of a pair: equal rows have none
+
 struct SmoState {
   std::int64_t n;
   const double* y;         // -1 or 1

@@ -1,0 +1,141 @@
+"""From rows to a model on disk: what ``train`` and ``cv --train-best`` share."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pegasos import model_file
+from pegasos.cli.arguments import FitArguments
+from pegasos.cli.exits import ABOVE_TOL, CERTIFIED, INTERRUPTED, CommandError
+from pegasos.cli.fitting import Fitted, fit, training_of
+from pegasos.cli.reading import Prepared, memory_needed
+from pegasos.cli.say import Voice, in_words, seconds, worst
+from pegasos.interrupt import Interruption
+from pegasos.problem import Problem
+from pegasos.progress import PlainProgress, ProgressLine, on_terminal
+from pegasos.solvers import Choice, InteriorPoint, Newton
+
+
+def refuse_existing(target: Path, overwrite: bool) -> None:
+    """Raise CommandError if the target is there and may not be replaced."""
+    if target.exists() and not overwrite:
+        raise CommandError(f"{target} is there already: --overwrite replaces it")
+
+
+def check_target(target: Path, overwrite: bool) -> None:
+    """Tell before anything else is done that a model cannot be written there."""
+    refuse_existing(target, overwrite)
+    if not target.parent.is_dir():
+        raise CommandError(f"{target.parent}: there is no such folder")
+    if target.exists() and not target.is_file():
+        raise CommandError(f"{target} is a folder or a device: a model needs a file of its own")
+    if not os.access(target.parent, os.W_OK):
+        raise CommandError(f"{target.parent}: nothing can be written in this folder")
+
+
+def fit_and_save(
+    voice: Voice,
+    given: FitArguments,
+    rows: Prepared,
+    target: Path,
+    overwrite: bool,
+    *,
+    C: float | None,
+    lam: float | None,
+) -> tuple[Fitted, bool]:
+    """Train, save and tell; whether a signal came. One after the fit does not lose the model."""
+    with Interruption() as asked:
+        with ExitStack() as stack:
+            callbacks = _progress(stack, voice, given.tol)
+            training = training_of(given, C, lam, time.perf_counter(), callbacks)
+            training = replace(training, announce=_announcer(voice, rows.data.X))
+            fitted = fit(training, rows.data, given, rows.steps, rows.columns)
+        _save(fitted, target, overwrite)
+    try:
+        _report(voice, fitted, given.tol, target, rows.seconds)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"the model is in {target}") from None
+    return fitted, asked.requested
+
+
+def code_of(fitted: Fitted) -> int:
+    """The exit code of a model that was saved."""
+    if fitted.model.training["stop_reason"] == "converged":
+        return CERTIFIED
+    return INTERRUPTED if fitted.outcome.stop_reason == "interrupted" else ABOVE_TOL
+
+
+def _progress(stack: ExitStack, voice: Voice, tol: float) -> list[Any]:
+    """What shows how far the fit is: a line on a terminal, else some lines in all."""
+    if voice.quiet:
+        return []
+    if on_terminal():
+        return [stack.enter_context(ProgressLine(tol, "training"))]
+    return [PlainProgress(tol)]
+
+
+def _announcer(voice: Voice, X: Any) -> Any:
+    """Tells, once, which solver was chosen and why, and what memory it will take."""
+    told: list[bool] = []
+
+    def announce(problem: Problem, choice: Choice) -> None:
+        if told:
+            return
+        told.append(True)
+        second_order = isinstance(choice.solver, InteriorPoint | Newton)
+        memory = memory_needed(X, problem.lanes, second_order)
+        voice.detail(memory=memory)
+        voice.tell(f"solver: {choice.solver.name} ({choice.reason}); at most {memory} of memory")
+
+    return announce
+
+
+def _save(fitted: Fitted, target: Path, overwrite: bool) -> None:
+    """Write the model; a signal while it is written does not lose it."""
+    main = threading.current_thread() is threading.main_thread()
+    asking = (signal.SIGINT, signal.SIGTERM) if main else ()
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in asking}
+    try:
+        model_file.write(fitted.model, target, overwrite=overwrite)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _report(voice: Voice, fitted: Fitted, tol: float, target: Path, read: float) -> None:
+    """The end: what is proven, where the time went, where the model is."""
+    outcome, proof = fitted.outcome, fitted.outcome.certificate
+    times = {
+        "read": read,
+        "train": outcome.seconds - outcome.certifying,
+        "certify": outcome.certifying,
+    }
+    gap = worst(proof)
+    stop = fitted.model.training["stop_reason"]
+    ended = ""
+    if stop != "converged":
+        short = "rounding could be as large as that" if gap <= tol else f"not the {tol:g} asked for"
+        ended = f", {short} ({stop})"
+    voice.tell(
+        f"{in_words(gap)}{ended}",
+        f"{outcome.epochs:.3g} passes; "
+        + ", ".join(f"{name} {seconds(spent)}" for name, spent in times.items()),
+        f"the model is in {target}",
+    )
+    voice.detail(
+        certificate={"primal": proof.primal, "dual": proof.dual, "rounding": proof.rounding},
+        stop_reason=stop,
+        solver=outcome.solver.name,
+        solver_reason=outcome.reason,
+        epochs=outcome.epochs,
+        seconds=times,
+        parameters=dict(fitted.model.parameters),
+    )
+    voice.result(model=str(target), relative_gap=gap, proven=stop == "converged")
