@@ -49,6 +49,7 @@ void bind_interior(nb::module_& m);
 void bind_newton(nb::module_& m);
 void bind_crammer_singer(nb::module_& m);
 void bind_svmlight(nb::module_& m);
+void bind_mercer(nb::module_& m);
 void bind_smo(nb::module_& m);
 void bind_dual(nb::module_& m);
 

@@ -10,5 +10,6 @@ NB_MODULE(_core, m) {
   binding::bind_dual(m);
   binding::bind_crammer_singer(m);
   binding::bind_svmlight(m);
+  binding::bind_mercer(m);
   binding::bind_smo(m);
 }

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "pegasos/dense_blocks.hpp"
+#include "pegasos/mercer.hpp"
 #include "pegasos/rows.hpp"
 #include "pegasos/solver/dual_span.hpp"
 #include "pegasos/solver/interior_rows.hpp"
@@ -19,6 +20,7 @@ const InteriorKernels& select_interior();
 const NewtonKernels& select_newton();
 const SpanKernels& select_span();
 const SmoKernels& select_smo();
+const MercerKernels& select_mercer();
 }  // namespace baseline
 #if PEGASOS_X86_LEVELS
 namespace v2 {
@@ -28,6 +30,7 @@ const InteriorKernels& select_interior();
 const NewtonKernels& select_newton();
 const SpanKernels& select_span();
 const SmoKernels& select_smo();
+const MercerKernels& select_mercer();
 }  // namespace v2
 namespace v3 {
 const RowKernels& select(const RowsView&);
@@ -36,6 +39,7 @@ const InteriorKernels& select_interior();
 const NewtonKernels& select_newton();
 const SpanKernels& select_span();
 const SmoKernels& select_smo();
+const MercerKernels& select_mercer();
 }  // namespace v3
 namespace v4 {
 const RowKernels& select(const RowsView&);
@@ -44,6 +48,7 @@ const InteriorKernels& select_interior();
 const NewtonKernels& select_newton();
 const SpanKernels& select_span();
 const SmoKernels& select_smo();
+const MercerKernels& select_mercer();
 }  // namespace v4
 #endif
 
@@ -70,24 +75,26 @@ struct Compiled {
   const NewtonKernels& (*newton)();
   const SpanKernels& (*span)();
   const SmoKernels& (*smo)();
+  const MercerKernels& (*mercer)();
 };
 
 Compiled compiled() {
   switch (instruction_set()) {
 #if PEGASOS_X86_LEVELS
     case InstructionSet::x86_64_v2:
-      return {v2::select,        v2::select_dense, v2::select_interior,
-              v2::select_newton, v2::select_span,  v2::select_smo};
+      return {v2::select,      v2::select_dense, v2::select_interior, v2::select_newton,
+              v2::select_span, v2::select_smo,   v2::select_mercer};
     case InstructionSet::x86_64_v3:
-      return {v3::select,        v3::select_dense, v3::select_interior,
-              v3::select_newton, v3::select_span,  v3::select_smo};
+      return {v3::select,      v3::select_dense, v3::select_interior, v3::select_newton,
+              v3::select_span, v3::select_smo,   v3::select_mercer};
     case InstructionSet::x86_64_v4:
-      return {v4::select,        v4::select_dense, v4::select_interior,
-              v4::select_newton, v4::select_span,  v4::select_smo};
+      return {v4::select,      v4::select_dense, v4::select_interior, v4::select_newton,
+              v4::select_span, v4::select_smo,   v4::select_mercer};
 #endif
     default:
       return {baseline::select,        baseline::select_dense, baseline::select_interior,
-              baseline::select_newton, baseline::select_span,  baseline::select_smo};
+              baseline::select_newton, baseline::select_span,  baseline::select_smo,
+              baseline::select_mercer};
   }
 }
 
@@ -133,5 +140,6 @@ const InteriorKernels& interior_kernels() { return compiled().interior(); }
 const NewtonKernels& newton_kernels() { return compiled().newton(); }
 const SpanKernels& span_kernels() { return compiled().span(); }
 const SmoKernels& smo_kernels() { return compiled().smo(); }
+const MercerKernels& mercer_kernels() { return compiled().mercer(); }
 
 }  // namespace pegasos

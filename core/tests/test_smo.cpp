@@ -1,5 +1,4 @@
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "harness.hpp"
@@ -10,12 +9,11 @@ namespace {
 
 using namespace pegasos;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 // K = x x' of points on a line, all rows in the cache.
 struct Line {
-  std::vector<double> x, y, upper, diagonal, a, slack, up, low;
-  std::vector<float> rows;
+  std::vector<double> x, y, upper, a, slack;
+  std::vector<float> diagonal, rows;
+  std::vector<uint8_t> marks;
   std::vector<int32_t> place;
   std::vector<int64_t> used;
 
@@ -27,25 +25,23 @@ struct Line {
     slack = y;
     used.assign(n, 0);
     for (std::size_t i = 0; i < n; ++i) {
-      diagonal.push_back(x[i] * x[i]);
-      up.push_back(y[i] > 0 ? 0.0 : -kInfinity);
-      low.push_back(y[i] < 0 ? 0.0 : kInfinity);
+      diagonal.push_back(static_cast<float>(x[i] * x[i]));
+      marks.push_back(static_cast<uint8_t>(kHere | (y[i] > 0 ? kRises : kFalls)));
       place.push_back(static_cast<int32_t>(i));
       for (std::size_t j = 0; j < n; ++j) rows.push_back(static_cast<float>(x[i] * x[j]));
     }
   }
-  SmoProgress run(bool balanced, int64_t work = 100'000) {
+  SmoProgress run(bool balanced, int64_t threads = 1) {
     const SmoState state{static_cast<int64_t>(x.size()),
                          y.data(),
                          upper.data(),
                          diagonal.data(),
                          a.data(),
                          slack.data(),
-                         up.data(),
-                         low.data(),
+                         marks.data(),
                          balanced};
     KernelCache cache{rows.data(), place.data(), used.data(), 0};
-    return advance(state, cache, 1e-9, work);
+    return advance(state, cache, {1e-9, 0.5, 100'000, threads});
   }
   double w() const {
     double sum = 0.0;
@@ -65,6 +61,7 @@ TEST(smo_finds_the_widest_street) {
   CHECK_CLOSE(line.a[1], 0.5, 1e-6);
   CHECK_CLOSE(line.a[2], 0.5, 1e-6);
   CHECK_EQUAL(line.a[0], 0.0);
+  CHECK_CLOSE(progress.gain, 0.5, 1e-6);  // the dual objective: sum a - |w|^2 / 2
 }
 
 TEST(smo_stays_in_the_box_and_balanced) {
@@ -88,13 +85,19 @@ TEST(smo_without_an_intercept) {
   CHECK_CLOSE(line.w(), 0.5, 1e-6);
 }
 
-TEST(smo_tells_which_row_is_missing) {
+TEST(smo_waits_for_rows_that_matter_more) {
+  // The outer points are here, and after a step only those that are not are left.
   Line line({-3, -1, 1, 2}, {-1, -1, 1, 1}, 10.0);
-  line.place.assign(4, -1);
+  for (std::size_t i : {1UL, 2UL}) {
+    line.marks[i] &= static_cast<uint8_t>(~kHere);
+    line.place[i] = -1;
+  }
   const SmoProgress progress = line.run(true);
   CHECK(progress.end == SmoEnd::missing);
-  CHECK(progress.missing >= 0 && progress.missing < 4);
-  CHECK_EQUAL(progress.steps, int64_t{0});
+  CHECK(progress.steps >= 1);
+  CHECK_EQUAL(line.a[1], 0.0);
+  CHECK_EQUAL(line.a[2], 0.0);
+  CHECK_CLOSE(progress.violation, 2.0 - 2.0 * line.w(), 1e-6);
 }
 
 TEST(smo_is_the_same_on_all_instruction_sets) {
@@ -110,10 +113,12 @@ TEST(smo_is_the_same_on_all_instruction_sets) {
     if (!available(set)) continue;
     use_instruction_set(set);
     for (bool balanced : {true, false}) {
-      Line line(x, y, 0.5);
+      Line line(x, y, 0.5), shared(x, y, 0.5);
       CHECK(line.run(balanced).end == SmoEnd::converged);
       if (set == InstructionSet::baseline && balanced) w = line.w();
       if (balanced) CHECK_CLOSE(line.w(), w, 1e-6);
+      shared.run(balanced, 3);
+      CHECK(shared.a == line.a);  // threads change nothing
     }
   }
   use_instruction_set(before);

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pegasos.estimators.linear import LinearSVC
     from pegasos.estimators.stored import load, save
     from pegasos.estimators.svc import SVC
+    from pegasos.kernel.pegasos import KernelPegasos
     from pegasos.model import LinearModel
     from pegasos.model_file.errors import ModelFileError, NewerFormatError
     from pegasos.plots import GapCurveDisplay, MarginsDisplay, PathDisplay
@@ -29,6 +30,7 @@ __all__ = [
     "GapCurveDisplay",
     "History",
     "InteriorPoint",
+    "KernelPegasos",
     "LinearModel",
     "LinearSVC",
     "LinearSVCCV",
@@ -51,6 +53,7 @@ __version__ = "0.1.0"
 
 _LAZY = {
     "GapCurveDisplay": "pegasos.plots",
+    "KernelPegasos": "pegasos.kernel.pegasos",
     "LinearModel": "pegasos.model",
     "LinearSVC": "pegasos.estimators.linear",
     "LinearSVCCV": "pegasos.estimators.cv",

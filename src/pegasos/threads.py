@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 
 from pegasos.arguments import number
@@ -25,6 +28,22 @@ def resolve(n_jobs: int | None, values: float) -> int:
         raise ValueError(f"n_jobs must be a whole number other than 0, or None, got {n_jobs}")
     threads = int(n_jobs) if n_jobs > 0 else max(1, cores() + 1 + int(n_jobs))
     return min(threads, 1024)
+
+
+def in_shares(n: int, threads: int, body: Callable[[int, int], None]) -> None:
+    """``body(begin, end)`` of equal shares of range(n), each on a thread; the first error raises.
+
+    Threads live for this call alone, so a fork afterwards is harmless.
+    """
+    if threads <= 1:
+        body(0, n)
+        return
+    ends = [n * part // threads for part in range(threads + 1)]
+    with ThreadPoolExecutor(threads - 1) as pool:
+        others = [pool.submit(body, *share) for share in pairwise(ends[:-1])]
+        body(*ends[-2:])
+        for other in others:
+            other.result()
 
 
 def cores() -> int:

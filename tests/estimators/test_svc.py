@@ -4,15 +4,17 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris, make_classification
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import log_loss
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC as Peer  # noqa: N811
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import pegasos
-from pegasos.kernel.gram import KernelGram, MatrixGram, kernel_scores
 from pegasos.kernel.kernels import Kernel, gamma_of
+from pegasos.kernel.points import Points
 
 
 @parametrize_with_checks([pegasos.SVC()])
@@ -32,7 +34,7 @@ def dual_of(model, X, y):
     coef = np.zeros(len(y))
     coef[model.support_] = model.dual_coef_[0]
     gamma = gamma_of(model.gamma, X, np.ones(len(y)))
-    f = kernel_scores(Kernel("rbf", gamma), X, X, coef)
+    f = Points(Kernel("rbf", gamma), X).scores(X, coef)
     return np.abs(coef).sum() - coef @ f / 2
 
 
@@ -161,7 +163,9 @@ def test_kernels_that_are_no_kernels_are_refused():
         ({"gamma": -1}, "gamma must be"),
         ({"gamma": "no"}, "gamma must be"),
         ({"tol": -1}, "tol"),
-        ({"intercept": "regularized"}, "intercept must be"),
+        ({"intercept": "some"}, "intercept must be"),
+        ({"multi_class": "crammer_singer"}, "multi_class must be"),
+        ({"probability": "no"}, "probability must be"),
         ({"cache_size": 0}, "cache_size"),
         ({"decision_function_shape": "no"}, "decision_function_shape"),
     ],
@@ -193,11 +197,62 @@ def test_clones_and_strings():
     assert model.certificate_.relative_gap.shape == (3,)
 
 
-def test_products_of_a_gram_matrix():
-    X, _ = data(50)
-    gram = KernelGram(Kernel("rbf", 0.3), X)
-    K = rbf_kernel(X, gamma=0.3)
-    coef = np.random.default_rng(0).normal(size=50)
-    np.testing.assert_allclose(gram.times(coef), K @ coef, rtol=1e-12)
-    np.testing.assert_allclose(gram.rows(np.array([3, 7])), K[[3, 7]], rtol=1e-5)
-    np.testing.assert_allclose(MatrixGram(K).times(coef), K @ coef)
+def test_one_against_the_rest():
+    X, y = load_iris(return_X_y=True)
+    model = pegasos.SVC(multi_class="ovr", C=10.0, tol=1e-6).fit(X, y)
+    assert model.dual_coef_.shape == (3, model.support_.size)
+    scores = model.decision_function(X)
+    for k in range(3):
+        alone = pegasos.SVC(C=10.0, tol=1e-6, gamma=model._kernel.gamma).fit(X, y == k)
+        np.testing.assert_allclose(scores[:, k], alone.decision_function(X), atol=1e-4)
+    assert model.score(X, y) > 0.95
+
+
+@pytest.mark.parametrize("scheme", ["ovo", "ovr"])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_probabilities_are_those_of_rows_held_out(scheme, classes):
+    X, y = data(600, classes=classes)
+    model = pegasos.SVC(probability="sigmoid", multi_class=scheme).fit(X[:400], y[:400])
+    p = model.predict_proba(X[400:])
+    np.testing.assert_allclose(p.sum(axis=1), 1)
+    np.testing.assert_allclose(np.log(p), model.predict_log_proba(X[400:]))
+    assert np.mean(p.argmax(axis=1) == y[400:]) > 0.75
+    peer = CalibratedClassifierCV(Peer(), method="sigmoid", ensemble=False).fit(X[:400], y[:400])
+    losses = [log_loss(y[400:], one.predict_proba(X[400:])) for one in (model, peer)]
+    assert losses[0] < losses[1] + 0.05
+    matrix = pegasos.SVC(kernel="precomputed", probability="sigmoid", multi_class=scheme)
+    gamma = model._kernel.gamma
+    matrix.fit(rbf_kernel(X[:400], gamma=gamma), y[:400])
+    np.testing.assert_allclose(
+        matrix.predict_proba(rbf_kernel(X[400:], X[:400], gamma=gamma)), p, atol=0.02
+    )
+    assert not hasattr(pegasos.SVC(), "predict_proba")
+
+
+def test_threads_change_nothing():
+    X, y = data(20_000)
+    one, two = (pegasos.SVC(n_jobs=jobs, C=0.1).fit(X, y) for jobs in (1, 2))
+    np.testing.assert_array_equal(one.dual_coef_, two.dual_coef_)
+    X, y = data(3000, classes=3)  # pairs side by side share the cache
+    one, two = (pegasos.SVC(n_jobs=jobs).fit(X, y) for jobs in (1, 2))
+    np.testing.assert_allclose(one.decision_function(X), two.decision_function(X), atol=0.1)
+    assert two.certificate_.relative_gap.max() <= 1e-3
+
+
+def test_rows_that_are_left_out_come_back():
+    X, y = data(6000, 8, seed=3)
+    records = []
+    model = pegasos.SVC(C=30.0, tol=1e-5, callbacks=[records.append], cache_size=20)
+    proof = model.fit(X, y).certificate_
+    assert proof.relative_gap <= 1e-5
+    assert records[-1].certificate == proof
+    theirs = Peer(C=30.0, tol=1e-5).fit(X, y)
+    assert dual_of(model, X, y) == pytest.approx(dual_of(theirs, X, y), rel=1e-5)
+
+
+def test_values_too_large_for_a_kernel_are_named():
+    X, y = data(30)
+    with pytest.raises(ValueError, match="too large for float32"):
+        pegasos.SVC(kernel="poly", degree=9, gamma=1.0).fit(1e5 * X, y)
+    with pytest.raises(ValueError, match="not finite"):
+        pegasos.SVC(kernel=lambda A, B: np.full((len(A), len(B)), np.nan)).fit(X, y)

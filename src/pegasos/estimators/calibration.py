@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -56,24 +57,29 @@ def calibrators_of(
             for (_, test), coef, intercept in zip(folds, coefs, intercepts, strict=True)
         ]
     )
-    codes = task.codes[rows]
     weight = None if task.sample_weight is None else task.sample_weight[rows, 0]
+    return from_scores(scores, task.codes[rows], weight, method, task.pairs, task.binary)
+
+
+def from_scores(
+    scores: Floats,
+    codes: NDArray[np.intp],
+    weight: Floats | None,
+    method: str,
+    pairs: Sequence[tuple[int, int]] | None,
+    binary: bool,
+) -> list[Calibrator]:
+    """A calibrator per lane, from scores (n, lanes) of rows held out and their classes."""
     calibrators = []
-    for lane in range(task.lanes):
+    for lane, column in enumerate(scores.T):
         chosen = np.ones(codes.size, dtype=bool)
-        if task.pairs:
-            i, j = task.pairs[lane]
+        if pairs:
+            i, j = pairs[lane]
             chosen, positive = (codes == i) | (codes == j), codes == j
         else:
-            positive = codes == (1 if task.binary else lane)
-        calibrators.append(
-            fit_calibrator(
-                method,
-                scores[chosen, lane],
-                positive[chosen],
-                None if weight is None else weight[chosen],
-            )
-        )
+            positive = codes == (1 if binary else lane)
+        some = None if weight is None else weight[chosen]
+        calibrators.append(fit_calibrator(method, column[chosen], positive[chosen], some))
     return calibrators
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Sequence
 from contextlib import ExitStack
-from itertools import combinations
+from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -14,37 +14,43 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
+from threadpoolctl import threadpool_limits
 
 from pegasos.arguments import functions, number
-from pegasos.certificate import Certificate
+from pegasos.certificate import Floats
+from pegasos.estimators.calibration import from_scores, stratified
 from pegasos.history import History
 from pegasos.interrupt import Interruption
-from pegasos.kernel.gram import (
-    Gram,
-    KernelGram,
-    MatrixGram,
-    check_semidefinite,
-    kernel_scores,
-)
 from pegasos.kernel.kernels import NAMES, Kernel, gamma_of
-from pegasos.kernel.smo import KernelOutcome, Smo, run_smo
+from pegasos.kernel.lanes import KernelTask, Lane, lanes_of, stacked
+from pegasos.kernel.pegasos import KernelPegasos
+from pegasos.kernel.points import Points
+from pegasos.kernel.run import KernelOutcome, KernelSolver
+from pegasos.kernel.smo import SMO
 from pegasos.limits import Limits
 from pegasos.problem import check_sample_weight
 from pegasos.progress import ProgressLine
 from pegasos.solve import check_tol
 from pegasos.tasks.decision import chosen, counted_votes
 from pegasos.tasks.labels import check_classes_weigh, class_weights
+from pegasos.tasks.probability import method_of, probabilities
 
 _TYPES = (np.float64, np.float32)
+
+
+def _has_probabilities(model: Any) -> bool:
+    return method_of(model.probability) is not None
 
 
 class SVC(ClassifierMixin, BaseEstimator):
     """Support vector classification with a kernel, proven to be within ``tol`` of the optimum.
 
     Minimises ``1/2 |w|^2 + C sum_i c_i max(0, 1 - y_i (w.phi(x_i) + b))``; of several classes, for
-    each pair, and pairs vote.
+    each pair, and pairs vote, or for each class against the rest.
 
     Parameters
     ----------
@@ -54,23 +60,32 @@ class SVC(ClassifierMixin, BaseEstimator):
         and of odd ``poly`` ones, 512 rows are looked at: those that are not positive semidefinite
         there are refused. The proof is for kernels that are.
     gamma, degree, coef0 : as in scikit-learn.
+    solver : ``"dual"`` (exact: SMO over a cache of rows), ``"pegasos"`` (the Pegasos paper's own,
+        stochastic, for a few digits), a ``pegasos.KernelPegasos(batch_size=...)``, or ``"auto"``,
+        which is the exact one.
     tol : the fit ends when the objective is proven to be within this relative distance of the
         best possible.
-    intercept : ``"free"``, or ``"none"``.
+    intercept : ``"free"``, ``"regularized"`` (a constant feature: K + 1), ``"none"``, or
+        ``"auto"``: free, but regularized for ``"pegasos"``, which does not train a free one.
     class_weight : dict, ``"balanced"`` or None, as in scikit-learn.
+    multi_class : ``"ovo"``, or ``"ovr"``.
     cache_size : megabytes for rows of the kernel matrix.
     max_iter, max_time : steps and seconds after which to stop anyway, of each pair and of all.
-    decision_function_shape : ``"ovr"`` or ``"ovo"``, as in scikit-learn.
+    random_state : seed of the stochastic solver.
+    decision_function_shape : ``"ovr"`` or ``"ovo"``, as in scikit-learn; of pairs.
+    probability : as in ``LinearSVC``: True, ``"sigmoid"`` or ``"isotonic"`` trains five more
+        models and adds ``predict_proba``.
+    n_jobs : threads; None uses the cores where that pays.
     callbacks : called with each ``pegasos.Record``; one that returns True stops the fit.
     verbose : 1 shows a progress line on a terminal.
 
     Attributes
     ----------
     support_, support_vectors_, dual_coef_, intercept_, n_support_, classes_, n_iter_ : as in
-        scikit-learn.
+        scikit-learn; of ``multi_class="ovr"``, ``dual_coef_`` has a row for each class.
     certificate_ : the proof: ``primal``, ``dual``, ``gap``, ``relative_gap``; floats for two
-        classes, else one entry per pair.
-    history_, stop_reason_ : as in ``LinearSVC``; the history of the last pair.
+        classes, else one entry per pair (or class).
+    history_, stop_reason_ : as in ``LinearSVC``.
     """
 
     def __init__(
@@ -81,13 +96,18 @@ class SVC(ClassifierMixin, BaseEstimator):
         gamma: Any = "scale",
         degree: float = 3,
         coef0: float = 0.0,
+        solver: Any = "auto",
         tol: float = 1e-3,
-        intercept: Literal["free", "none"] = "free",
+        intercept: Literal["auto", "free", "regularized", "none"] = "auto",
         class_weight: Any = None,
+        multi_class: Literal["ovo", "ovr"] = "ovo",
         cache_size: float = 1000,
         max_iter: int | None = None,
         max_time: float | None = None,
+        random_state: Any = None,
         decision_function_shape: Literal["ovr", "ovo"] = "ovr",
+        probability: Any = False,
+        n_jobs: int | None = None,
         callbacks: Any = (),
         verbose: int = 0,
     ) -> None:
@@ -97,20 +117,25 @@ class SVC(ClassifierMixin, BaseEstimator):
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
+        self.solver = solver
         self.tol = tol
         self.intercept = intercept
         self.class_weight = class_weight
+        self.multi_class = multi_class
         self.cache_size = cache_size
         self.max_iter = max_iter
         self.max_time = max_time
+        self.random_state = random_state
         self.decision_function_shape = decision_function_shape
+        self.probability = probability
+        self.n_jobs = n_jobs
         self.callbacks = callbacks
         self.verbose = verbose
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Train on X (n, d), or a kernel matrix (n, n), and the classes y (n,)."""
         began = time.perf_counter()
-        self._check_options()
+        solver, intercept = self._check_options()
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=_TYPES)
         check_classification_targets(y)
         classes, codes = np.unique(y, return_inverse=True)
@@ -122,63 +147,79 @@ class SVC(ClassifierMixin, BaseEstimator):
             check_classes_weigh(classes, codes, weight)
         if self.kernel == "precomputed":
             self._check_matrix(X)
-        else:
-            self._kernel = self._resolved(X, weight[:, 0])
+        self._kernel = self._resolved(X, weight[:, 0])
         balance = class_weights(self.class_weight, classes, codes, weight)
         cost = weight[:, 0] * balance[codes]
-        with ExitStack() as stack, Interruption() as interruption:
+        with ExitStack() as stack:
+            interruption = stack.enter_context(Interruption())
+            stack.enter_context(threadpool_limits(1, user_api="blas"))  # the threads are ours
             callbacks = functions("callbacks", self.callbacks)
             if self.verbose:
                 callbacks += (stack.enter_context(ProgressLine(self.tol, "SVC")),)
-            outcomes = []
-            for i, j in combinations(range(classes.size), 2):
-                rows = np.flatnonzero(((codes == i) | (codes == j)) & (cost > 0))
-                signs = np.where(codes[rows] == j, 1.0, -1.0)
-                gram = self._gram(X, rows)
-                if self.kernel == "precomputed" or not self._kernel.certain:
-                    check_semidefinite(gram)
-                problem = Smo(
-                    gram,
-                    signs,
-                    self.C * cost[rows],
-                    total_weight=float(weight[rows, 0].sum()),
-                    s=1.0 / self.C,
-                    free=self.intercept == "free",
-                    cache_size=self.cache_size,
-                )
-                outcome = run_smo(
-                    problem,
-                    tol=self.tol,
-                    limits=Limits(max_time=self.max_time, max_steps=self.max_iter),
-                    callbacks=callbacks,
-                    began=began,
-                    interruption=interruption,
-                )
-                outcomes.append((rows, outcome))
-        self.classes_ = classes
-        self._store(X, codes, outcomes)
+            task = KernelTask(
+                X=X,
+                kernel=self._kernel,
+                C=self.C,
+                cost=cost,
+                weight=weight[:, 0],
+                intercept=intercept,
+                solver=solver,
+                tol=self.tol,
+                limits=Limits(max_time=self.max_time, max_steps=self.max_iter),
+                seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
+                n_jobs=self.n_jobs,
+                interruption=interruption,
+                began=began,
+                callbacks=callbacks,
+            )
+            lanes = lanes_of(codes, classes.size, self.multi_class, cost > 0)
+            outcomes, history = task.train(lanes)
+            self.classes_ = classes
+            self._store(X, codes, lanes, outcomes, history)
+            self._calibrate(task, codes)
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """(n,) for two classes, positive for the second; for more as in scikit-learn."""
-        scores = self._pair_scores(X)
+        scores = self._scores(X)
         if self.classes_.size == 2:
-            return -scores[:, 0]
-        if self.decision_function_shape == "ovo":
+            return scores[:, 0]
+        if not self._pairs:
             return scores
-        return counted_votes(-scores, self.classes_.size)
+        if self.decision_function_shape == "ovo":
+            return -scores
+        return counted_votes(scores, self.classes_.size)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class of each row: of several, that with the most votes of the pairs."""
-        scores = self._pair_scores(X)
-        two = self.classes_.size == 2
-        found: NDArray[Any] = self.classes_[
-            chosen(-scores[:, 0] if two else counted_votes(-scores, self.classes_.size))
-        ]
+        """The class of each row: of several, that with the most votes, or the largest score."""
+        scores = self._scores(X)
+        if self.classes_.size == 2:
+            scores = scores[:, 0]
+        elif self._pairs:
+            scores = counted_votes(scores, self.classes_.size)
+        found: NDArray[Any] = self.classes_[chosen(scores)]
         return found
 
-    def _check_options(self) -> None:
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """(n, classes), rows of sum 1; ``predict`` does not go by them."""
+        check_is_fitted(self, "dual_coef_")
+        if self._calibrators is None:
+            raise ValueError(
+                "there are no probabilities: the fit was stopped before its calibration ended"
+            )
+        pairs = bool(self._pairs)
+        return probabilities(self._calibrators, self._scores(X), self.classes_.size, pairs)
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """The logarithm of ``predict_proba``."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.predict_proba(X)))
+
+    def _check_options(self) -> tuple[KernelSolver, str]:
         check_tol(self.tol)
+        method_of(self.probability)
         for name, value in (("C", self.C), ("cache_size", self.cache_size)):
             if not (np.isfinite(number(name, value)) and value > 0):
                 raise ValueError(f"{name} must be positive, got {value}")
@@ -187,13 +228,33 @@ class SVC(ClassifierMixin, BaseEstimator):
                 f"kernel must be one of {', '.join(NAMES)}, precomputed or a function, got "
                 f"{self.kernel!r}"
             )
-        if self.intercept not in ("free", "none"):
-            raise ValueError(f"intercept must be 'free' or 'none', got {self.intercept!r}")
-        if self.decision_function_shape not in ("ovr", "ovo"):
+        for name, allowed in (
+            ("intercept", ("auto", "free", "regularized", "none")),
+            ("multi_class", ("ovo", "ovr")),
+            ("decision_function_shape", ("ovr", "ovo")),
+        ):
+            if getattr(self, name) not in allowed:
+                raise ValueError(f"{name} must be one of {allowed}, got {getattr(self, name)!r}")
+        solver: KernelSolver
+        if isinstance(self.solver, KernelPegasos):
+            solver = self.solver
+        elif self.solver == "pegasos":
+            solver = KernelPegasos()
+        elif self.solver in ("auto", "dual"):
+            solver = SMO(cache_size=self.cache_size, n_jobs=self.n_jobs)
+        else:
             raise ValueError(
-                f"decision_function_shape must be 'ovr' or 'ovo', got "
-                f"{self.decision_function_shape!r}"
+                f"solver must be 'auto', 'dual', 'pegasos' or a KernelPegasos, got {self.solver!r}"
             )
+        exact = isinstance(solver, SMO)
+        if self.intercept == "auto":
+            return solver, "free" if exact else "regularized"
+        if self.intercept == "free" and not exact:
+            raise ValueError(
+                "KernelPegasos does not train a free intercept: use intercept='regularized' or "
+                "'none', or solver='dual'"
+            )
+        return solver, self.intercept
 
     def _check_matrix(self, K: Any) -> None:
         if sparse.issparse(K):
@@ -203,53 +264,55 @@ class SVC(ClassifierMixin, BaseEstimator):
         if not np.allclose(K, K.T, rtol=1e-5, atol=1e-8 * float(np.abs(K).max())):
             raise ValueError("the kernel matrix is not symmetric")
 
-    def _resolved(self, X: Any, weight: NDArray[np.float64]) -> Kernel:
+    def _resolved(self, X: Any, weight: NDArray[np.float64]) -> Kernel | None:
         if callable(self.kernel):
             return Kernel("function", function=self.kernel)
+        if self.kernel == "precomputed":
+            return None
         return Kernel(self.kernel, gamma_of(self.gamma, X, weight), self.degree, self.coef0)
 
-    def _gram(self, X: Any, rows: NDArray[np.intp]) -> Gram:
-        if self.kernel == "precomputed":
-            return MatrixGram(X if rows.size == X.shape[0] else X[np.ix_(rows, rows)])
-        return KernelGram(self._kernel, X if rows.size == X.shape[0] else X[rows])
-
     def _store(
-        self, X: Any, codes: NDArray[np.intp], outcomes: list[tuple[Any, KernelOutcome]]
+        self,
+        X: Any,
+        codes: NDArray[np.intp],
+        lanes: Sequence[Lane],
+        outcomes: Sequence[KernelOutcome],
+        history: History,
     ) -> None:
-        """scikit-learn's attributes: support vectors by class, their coefficients of all pairs."""
+        """scikit-learn's attributes: support vectors by class, their coefficients of all lanes."""
         count = self.classes_.size
-        dense = np.zeros((count - 1, codes.size))
-        for (i, j), (rows, outcome) in zip(self._pairs(), outcomes, strict=True):
-            of_i, of_j = rows[codes[rows] == i], rows[codes[rows] == j]
-            dense[j - 1, of_i] = -outcome.coef[codes[rows] == i]
-            dense[i, of_j] = -outcome.coef[codes[rows] == j]
+        self._pairs = [lane.pair for lane in lanes if lane.pair is not None]
+        dense = np.zeros((count - 1 if self._pairs else count, codes.size))
+        for k, (lane, outcome) in enumerate(zip(lanes, outcomes, strict=True)):
+            if lane.pair is None:
+                dense[k, lane.rows] = outcome.model.coef
+                continue
+            # Of pairs, as in LIBSVM: positive for the first class.
+            (i, j), first = lane.pair, lane.signs < 0
+            dense[j - 1, lane.rows[first]] = -outcome.model.coef[first]
+            dense[i, lane.rows[~first]] = -outcome.model.coef[~first]
         found = np.flatnonzero(dense.any(axis=0))
         self.support_ = found[np.argsort(codes[found], kind="stable")].astype(np.int32)
         self.n_support_ = np.bincount(codes[self.support_], minlength=count).astype(np.int32)
+        # As in scikit-learn: of two classes positive for the second.
+        sign = -1.0 if self._pairs and count > 2 else 1.0
         shown = dense[:, self.support_]
-        intercept = np.array([-outcome.b for _, outcome in outcomes])
-        if count == 2:  # as in scikit-learn: positive for the second class
-            shown, intercept = -shown, -intercept
-        self.dual_coef_, self.intercept_ = shown, intercept
+        self.dual_coef_ = -shown if count == 2 else shown
+        self.intercept_ = sign * np.array([outcome.model.b for outcome in outcomes])
         empty = self.kernel == "precomputed"
         self.support_vectors_ = X[self.support_[:0] if empty else self.support_]
         self.shape_fit_ = X.shape
-        self._store_proof([outcome for _, outcome in outcomes])
+        self._store_proof(outcomes, history)
 
-    def _store_proof(self, outcomes: list[KernelOutcome]) -> None:
-        parts = [outcome.certificate for outcome in outcomes]
-        columns = (
-            [getattr(part, name) for part in parts] for name in ("primal", "dual", "rounding")
-        )
-        proof = Certificate(*(np.array(column) for column in columns))
-        self.certificate_ = proof.lane(0) if len(parts) == 1 else proof
+    def _store_proof(self, outcomes: Sequence[KernelOutcome], history: History) -> None:
+        self.certificate_ = stacked([outcome.model.certificate for outcome in outcomes])
         self.dual_gap_, self.objective_ = self.certificate_.gap, self.certificate_.primal
-        self.history_: History = outcomes[-1].history
+        self.history_ = history
         self.n_iter_ = np.array([outcome.steps for outcome in outcomes], dtype=np.int32)
         ends = [o.stop_reason for o in outcomes if o.stop_reason != "converged"]
         self.stop_reason_: str = ends[0] if ends else "converged"
         if ends:
-            gap = float(np.max(proof.relative_gap))
+            gap = float(np.max(self.certificate_.relative_gap))
             warnings.warn(
                 f"The fit stopped ({ends[0]}) before its objective was proven to be within "
                 f"tol={self.tol:g} of the optimum: the model is proven to be within {gap:.3g} of "
@@ -258,26 +321,67 @@ class SVC(ClassifierMixin, BaseEstimator):
                 stacklevel=3,
             )
 
-    def _pairs(self) -> Iterator[tuple[int, int]]:
-        return combinations(range(self.classes_.size), 2)
+    def _calibrate(self, task: KernelTask, codes: NDArray[np.intp]) -> None:
+        """Probabilities from scores of rows held out."""
+        self._calibrators = None
+        method = method_of(self.probability)
+        if method is None:
+            return
+        folds = stratified(codes)
+        scores = np.empty((codes.size, self.intercept_.size))
+        quiet = replace(task, callbacks=())
+        for train, test in folds:
+            used = np.zeros(codes.size, dtype=bool)
+            used[train] = task.cost[train] > 0
+            lanes = lanes_of(codes, self.classes_.size, self.multi_class, used)
+            outcomes, _ = quiet.train(lanes)
+            if any(outcome.stop_reason in ("interrupted", "max_time") for outcome in outcomes):
+                warnings.warn(
+                    "The fit was stopped (Ctrl-C or max_time) before the models of all folds were "
+                    "trained: there are no probabilities, and predict_proba raises.",
+                    ConvergenceWarning,
+                    stacklevel=3,
+                )
+                return
+            coef = np.zeros((codes.size, len(lanes)))
+            for k, (lane, outcome) in enumerate(zip(lanes, outcomes, strict=True)):
+                coef[lane.rows, k] = outcome.model.coef
+            b = np.array([outcome.model.b for outcome in outcomes])
+            if self._kernel is None:
+                scores[test] = task.X[test] @ coef + b
+            else:
+                points = Points(self._kernel, task.X[test], self.n_jobs)
+                scores[test] = points.scores(task.X, coef) + b
+        self._calibrators = from_scores(
+            scores, codes, task.weight, method, self._pairs, self.classes_.size == 2
+        )
 
-    def _pair_scores(self, X: Any) -> NDArray[np.float64]:
-        """(n, pairs), positive for the first class of the pair, as in scikit-learn."""
+    def _scores(self, X: Any) -> NDArray[np.float64]:
+        """(n, lanes), positive for the second class of a pair, or for the class."""
         check_is_fitted(self, "dual_coef_")
         X = validate_data(self, X, accept_sparse="csr", dtype=_TYPES, reset=False)
-        count = self.classes_.size
-        sign = -1.0 if count == 2 else 1.0
-        ends = np.concatenate([[0], np.cumsum(self.n_support_)])
-        coef = np.zeros((self.support_.size, count * (count - 1) // 2))
-        for pair, (i, j) in enumerate(self._pairs()):
-            of_i, of_j = slice(ends[i], ends[i + 1]), slice(ends[j], ends[j + 1])
-            coef[of_i, pair] = sign * self.dual_coef_[j - 1, of_i]
-            coef[of_j, pair] = sign * self.dual_coef_[i, of_j]
-        if self.kernel == "precomputed":
-            scores = X[:, self.support_] @ coef
-        else:
-            scores = kernel_scores(self._kernel, X, self.support_vectors_, coef)
+        coef = self._lane_coef()
+        sign = -1.0 if self._pairs and self.classes_.size > 2 else 1.0
+        with threadpool_limits(1, user_api="blas"):
+            if self._kernel is None:
+                scores = X[:, self.support_] @ coef
+            else:
+                scores = Points(self._kernel, X, self.n_jobs).scores(self.support_vectors_, coef)
         return np.asarray(scores + sign * self.intercept_)
+
+    def _lane_coef(self) -> Floats:
+        """(support vectors, lanes)."""
+        if not self._pairs:
+            return self.dual_coef_.T
+        count = self.classes_.size
+        sign = 1.0 if count == 2 else -1.0
+        ends = np.concatenate([[0], np.cumsum(self.n_support_)])
+        coef = np.zeros((self.support_.size, len(self._pairs)))
+        for k, (i, j) in enumerate(self._pairs):
+            of_i, of_j = slice(ends[i], ends[i + 1]), slice(ends[j], ends[j + 1])
+            coef[of_i, k] = sign * self.dual_coef_[j - 1, of_i]
+            coef[of_j, k] = sign * self.dual_coef_[i, of_j]
+        return coef
 
     def __sklearn_tags__(self) -> Any:
         """Sparse input is welcome; a precomputed matrix is cut in both directions."""

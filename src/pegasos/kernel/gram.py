@@ -1,17 +1,18 @@
-"""The Gram matrix by rows: a float32 cache for steering, exact products for proofs."""
+"""The Gram matrix by rows: float32 ones for steering, exact products for proofs."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pegasos.kernel.kernels import Floats, Kernel, squared_norms
+from pegasos.certificate import GaveUp, GiveUp, never
+from pegasos.kernel.kernels import Floats, Kernel
+from pegasos.kernel.points import Points
 
-_BLOCK_VALUES = 1 << 22  # of K, at a time
 _LOOKED_AT = 512  # rows
+_BLOCK_VALUES = 1 << 22  # of K, at a time
 
 
 class Gram(Protocol):
@@ -21,73 +22,147 @@ class Gram(Protocol):
     def n(self) -> int:
         """Its size."""
 
-    def rows(self, chosen: NDArray[np.intp]) -> NDArray[np.float32]:
-        """Some of its rows, for steering."""
+    def rows(
+        self, chosen: NDArray[np.intp], out: NDArray[np.float32], place: NDArray[np.intp]
+    ) -> None:
+        """Some of its rows, for steering, to their places in ``out``."""
 
     def diagonal(self) -> Floats:
         """Its diagonal."""
 
-    def times(self, coef: Floats) -> Floats:
-        """K coef in float64, from scratch."""
+    def times(self, coef: Floats, give_up: GiveUp = never) -> Floats:
+        """K coef in float64, from scratch; coef is (n,) or (n, k)."""
+
+    def some(self, chosen: NDArray[np.intp], coef: Floats) -> Floats:
+        """Some entries of K coef."""
+
+    def take(self, keep: NDArray[np.intp]) -> Gram:
+        """K of some of the rows alone."""
+
+    def part(self, chosen: NDArray[np.intp]) -> Floats:
+        """K of some rows with each other."""
 
 
 class KernelGram:
     """K of a kernel and rows X."""
 
-    def __init__(self, kernel: Kernel, X: Any) -> None:
-        """Nothing is computed yet but norms."""
-        self.kernel, self.X, self.n = kernel, X, X.shape[0]
-        self._norms = None if kernel.function is not None else squared_norms(X)
+    def __init__(self, kernel: Kernel, X: Any, n_jobs: int | None = None) -> None:
+        """Nothing is computed yet."""
+        self.points = Points(kernel, X, n_jobs)
+        self.n = self.points.n
 
-    def rows(self, chosen: NDArray[np.intp]) -> NDArray[np.float32]:
-        """Some of its rows, for steering."""
-        return self.kernel.block(self.X[chosen], self.X, np.float32, self._norms)
+    def rows(
+        self, chosen: NDArray[np.intp], out: NDArray[np.float32], place: NDArray[np.intp]
+    ) -> None:
+        """Some of its rows, for steering, to their places in ``out``."""
+        self.points.rows(chosen, out, place)
 
     def diagonal(self) -> Floats:
         """Its diagonal."""
-        return self.kernel.diagonal(self.X)
+        return self.points.diagonal
 
-    def times(self, coef: Floats) -> Floats:
-        """K coef in float64, from scratch."""
-        return kernel_scores(self.kernel, self.X, self.X, coef)
+    def times(self, coef: Floats, give_up: GiveUp = never) -> Floats:
+        """K coef in float64, from scratch; coef is (n,) or (n, k)."""
+        return self.points.scores(self.points.X, coef, give_up)
+
+    def some(self, chosen: NDArray[np.intp], coef: Floats) -> Floats:
+        """Some entries of K coef."""
+        return self._of(chosen).scores(self.points.X, coef)
+
+    def take(self, keep: NDArray[np.intp]) -> KernelGram:
+        """K of some of the rows alone."""
+        return KernelGram(self.points.kernel, self.points.X[keep], self.points.n_jobs)
+
+    def part(self, chosen: NDArray[np.intp]) -> Floats:
+        """K of some rows with each other."""
+        some = self.points.X[chosen]
+        return self.points.kernel.block(some, some)
+
+    def _of(self, chosen: NDArray[np.intp]) -> Points:
+        return Points(self.points.kernel, self.points.X[chosen], self.points.n_jobs)
 
 
-@dataclass(frozen=True)
 class MatrixGram:
-    """A Gram matrix that is there already."""
+    """Some rows of a Gram matrix that is there already."""
 
-    K: NDArray[Any]
+    def __init__(self, K: NDArray[Any], index: NDArray[np.intp] | None = None) -> None:
+        """All rows without ``index``."""
+        self.K = K
+        self.index = np.arange(K.shape[0]) if index is None else index
+        self.n = int(self.index.size)
+        self._whole = index is None
 
-    @property
-    def n(self) -> int:
-        """Its size."""
-        return int(self.K.shape[0])
-
-    def rows(self, chosen: NDArray[np.intp]) -> NDArray[np.float32]:
-        """Some of its rows, for steering."""
-        return np.ascontiguousarray(self.K[chosen], dtype=np.float32)
+    def rows(
+        self, chosen: NDArray[np.intp], out: NDArray[np.float32], place: NDArray[np.intp]
+    ) -> None:
+        """Some of its rows, for steering, to their places in ``out``."""
+        out[place] = self._block(self.index[chosen])
 
     def diagonal(self) -> Floats:
         """Its diagonal."""
-        return np.ascontiguousarray(np.diagonal(self.K), dtype=np.float64)
+        return np.ascontiguousarray(np.diagonal(self.K)[self.index], dtype=np.float64)
 
-    def times(self, coef: Floats) -> Floats:
-        """K coef in float64, from scratch."""
-        return np.asarray(self.K @ coef, dtype=np.float64)
-
-
-def kernel_scores(kernel: Kernel, rows: Any, support: Any, coef: Floats) -> Floats:
-    """K(rows, support) coef in float64, by blocks; coef is (support,) or (support, k)."""
-    used = np.flatnonzero(coef if coef.ndim == 1 else np.any(coef, axis=1))
-    support, coef = support[used], coef[used]
-    out = np.zeros((rows.shape[0], *coef.shape[1:]))
-    if not used.size:
+    def times(self, coef: Floats, give_up: GiveUp = never) -> Floats:
+        """K coef in float64, from scratch; coef is (n,) or (n, k)."""
+        out = np.empty(coef.shape)
+        step = max(1, _BLOCK_VALUES // self.n)
+        for lo in range(0, self.n, step):
+            if give_up():
+                raise GaveUp
+            out[lo : lo + step] = self._block(self.index[lo : lo + step]) @ coef
         return out
-    norms = squared_norms(support) if kernel.function is None else None
-    step = max(1, _BLOCK_VALUES // used.size)
-    for lo in range(0, rows.shape[0], step):
-        out[lo : lo + step] = kernel.block(rows[lo : lo + step], support, norms=norms) @ coef
-    return out
+
+    def some(self, chosen: NDArray[np.intp], coef: Floats) -> Floats:
+        """Some entries of K coef."""
+        return np.asarray(self._block(self.index[chosen]) @ coef, dtype=np.float64)
+
+    def take(self, keep: NDArray[np.intp]) -> MatrixGram:
+        """K of some of the rows alone."""
+        return MatrixGram(self.K, self.index[keep])
+
+    def part(self, chosen: NDArray[np.intp]) -> Floats:
+        """K of some rows with each other."""
+        index = self.index[chosen]
+        return np.asarray(self.K[np.ix_(index, index)], dtype=np.float64)
+
+    def _block(self, rows: NDArray[np.intp]) -> NDArray[Any]:
+        return self.K[rows] if self._whole else self.K[np.ix_(rows, self.index)]
+
+
+class ShiftedGram:
+    """K + 1: rows with a constant feature, whose weight is the intercept."""
+
+    def __init__(self, gram: Gram) -> None:
+        """Of another."""
+        self.gram, self.n = gram, gram.n
+
+    def rows(
+        self, chosen: NDArray[np.intp], out: NDArray[np.float32], place: NDArray[np.intp]
+    ) -> None:
+        """Some of its rows, for steering, to their places in ``out``."""
+        self.gram.rows(chosen, out, place)
+        for at in place:
+            out[at] += 1
+
+    def diagonal(self) -> Floats:
+        """Its diagonal."""
+        return self.gram.diagonal() + 1
+
+    def times(self, coef: Floats, give_up: GiveUp = never) -> Floats:
+        """K coef in float64, from scratch; coef is (n,) or (n, k)."""
+        return np.asarray(self.gram.times(coef, give_up) + coef.sum(axis=0))
+
+    def some(self, chosen: NDArray[np.intp], coef: Floats) -> Floats:
+        """Some entries of K coef."""
+        return np.asarray(self.gram.some(chosen, coef) + coef.sum(axis=0))
+
+    def take(self, keep: NDArray[np.intp]) -> ShiftedGram:
+        """K of some of the rows alone."""
+        return ShiftedGram(self.gram.take(keep))
+
+    def part(self, chosen: NDArray[np.intp]) -> Floats:
+        """K of some rows with each other."""
+        return self.gram.part(chosen) + 1
 
 
 def check_semidefinite(gram: Gram) -> None:
@@ -96,7 +171,7 @@ def check_semidefinite(gram: Gram) -> None:
     All of them, up to 512; beyond, as many at equal distances: a proof against K, none for it.
     """
     chosen = np.unique(np.linspace(0, gram.n - 1, min(gram.n, _LOOKED_AT)).astype(np.intp))
-    part = gram.rows(chosen)[:, chosen].astype(np.float64)
+    part = gram.part(chosen)
     values = np.linalg.eigvalsh((part + part.T) / 2)
     if values[0] < -1e-5 * max(abs(values[-1]), 1e-300):
         raise ValueError(
@@ -104,34 +179,3 @@ def check_semidefinite(gram: Gram) -> None:
             f"{values[0]:.3g} beside one of {values[-1]:.3g}): there is no optimum to be near to; "
             "change gamma or coef0, or take another kernel"
         )
-
-
-class Cache:
-    """Rows of K, as many as memory allows; the least recently used make room."""
-
-    def __init__(self, gram: Gram, megabytes: float) -> None:
-        """Room for at least four rows: half of them may be replaced, and a step needs two."""
-        n = gram.n
-        self.gram = gram
-        self.places = int(min(n, max(4, megabytes * 1e6 / (4 * n))))
-        self.rows = np.empty((self.places, n), dtype=np.float32)
-        self.place = np.full(n, -1, dtype=np.int32)
-        self.used = np.zeros(self.places, dtype=np.int64)
-        self.owner = np.full(self.places, -1, dtype=np.intp)
-        self.clock, self.filled, self.computed = 0, 0, 0
-
-    def fetch(self, chosen: NDArray[np.intp]) -> None:
-        """Have these rows, none of which is there."""
-        chosen = chosen[: max(1, self.places // 2)]
-        if self.filled + chosen.size <= self.places:
-            at = np.arange(self.filled, self.filled + chosen.size)
-            self.filled += chosen.size
-        else:
-            at = np.argpartition(self.used, chosen.size - 1)[: chosen.size]
-            gone = self.owner[at]
-            self.place[gone[gone >= 0]] = -1
-        self.rows[at] = self.gram.rows(chosen)
-        self.computed += chosen.size
-        self.owner[at], self.place[chosen] = chosen, at
-        self.clock += 1
-        self.used[at] = self.clock

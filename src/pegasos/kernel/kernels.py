@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pegasos import sparse
+from pegasos import _core, sparse
 from pegasos.arguments import number
-from pegasos.rows import products
 
 Floats = NDArray[np.float64]
 NAMES = ("linear", "rbf", "poly", "sigmoid")
+_LARGEST = 1e30  # K(x, x): sums of float32 values have to be finite
 
 
 @dataclass(frozen=True)
@@ -37,42 +37,27 @@ class Kernel:
             return False
         return self.name != "poly" or (self.coef0 >= 0 and float(self.degree).is_integer())
 
-    def block(
-        self, A: Any, B: Any, dtype: Any = np.float64, norms: Floats | None = None
-    ) -> NDArray[Any]:
-        """The matrix (rows of A, rows of B); float32 is for steering only.
+    @property
+    def core(self) -> _core.Mercer:
+        """The core's, of one that has a name."""
+        return _core.Mercer(self.name, self.gamma, self.degree, self.coef0)
 
-        ``norms`` are the squared ones of B, where they are known.
-        """
+    def block(self, A: Any, B: Any) -> Floats:
+        """The matrix (rows of A, rows of B)."""
         if self.function is not None:
-            found = np.asarray(self.function(A, B), dtype=dtype)
+            found = np.asarray(self.function(A, B), dtype=np.float64)
             if found.shape != (A.shape[0], B.shape[0]):
                 raise ValueError(
                     f"kernel must return ({A.shape[0]}, {B.shape[0]}), got shape {found.shape}"
                 )
+            if not np.isfinite(found).all():
+                raise ValueError("kernel returned values that are not finite")
             return found
-        right = squared_norms(B) if norms is None else norms
-        return self.of_products(inner_products(A, B, dtype), squared_norms(A), right)
-
-    def of_products(self, inner: NDArray[Any], left: Floats, right: Floats) -> NDArray[Any]:
-        """Kernel values in place of products x.z; ``left``, ``right`` are squared norms."""
-        kind = inner.dtype.type
-        if self.name == "linear":
-            return inner
-        if self.name == "rbf":
-            inner *= kind(2)
-            inner -= right.astype(kind)[None, :]
-            inner -= left.astype(kind)[:, None]
-            np.minimum(inner, kind(0), out=inner)  # a distance is not negative
-            inner *= kind(self.gamma)
-            np.exp(inner, out=inner)
-            return inner
-        inner *= kind(self.gamma)
-        inner += kind(self.coef0)
-        if self.name == "sigmoid":
-            np.tanh(inner, out=inner)
+        if sparse.issparse(A):
+            inner = np.ascontiguousarray((A.astype(np.float64) @ B.T).toarray())
         else:
-            np.power(inner, kind(self.degree), out=inner)
+            inner = np.asarray(A, dtype=np.float64) @ np.asarray(B, dtype=np.float64).T
+        self.core.values(inner, squared_norms(A), squared_norms(B), 1)
         return inner
 
     def diagonal(self, X: Any) -> Floats:
@@ -83,17 +68,14 @@ class Kernel:
         norms = squared_norms(X)
         if self.name == "rbf":
             return np.ones(norms.size)
-        return self.of_products(norms[:, None].copy(), norms, norms)[:, 0]
-
-
-def inner_products(A: Any, B: Any, dtype: Any) -> NDArray[Any]:
-    """A B' of dense or sparse rows."""
-    if sparse.issparse(B):
-        dense = A.toarray() if sparse.issparse(A) else A
-        return np.ascontiguousarray(products(B, np.asarray(dense, np.float64)).T, dtype=dtype)
-    if sparse.issparse(A):
-        return np.asarray((A @ np.asarray(B, np.float64).T), dtype=dtype)
-    return np.asarray(np.asarray(A, dtype=dtype) @ np.asarray(B, dtype=dtype).T)
+        found = norms[None, :].copy()
+        self.core.values(found, np.zeros(1), norms, 1)  # the norms are for rbf alone
+        if not found.max() < _LARGEST:
+            raise ValueError(
+                f"the {self.name} kernel is too large for float32: {found.max():.3g} at row "
+                f"{int(found.argmax())}; scale the features, or lower gamma, degree or coef0"
+            )
+        return np.asarray(found[0])
 
 
 def squared_norms(X: Any) -> Floats:

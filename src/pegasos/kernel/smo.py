@@ -1,205 +1,241 @@
 """The exact solver for kernels: SMO over a cache of rows, until the gap is proven.
 
-    P = 1/N [ s/2 |w|^2 + sum c max(0, 1 - y (f + b)) ],   f = K (a y) / s,   D as in problem.py
-
-Inside, a is divided by s: LIBSVM's alphas, bounded by u = c / s. The gap comes for free with every
-step's slack = y - f, in float32's precision; where it says that tol is reached, f is computed anew
-in float64, from all support vectors, and that decides.
+The gap comes for free with slack = y - f, in float32's precision; where it says that tol is
+reached, f is computed anew in float64, from all support vectors, and that decides.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from pegasos import _core
-from pegasos.certificate import UNIT_ROUNDOFF, Certificate, Floats, relative_gap
-from pegasos.driver import StopReason
-from pegasos.history import History, Record, asked_to_stop
-from pegasos.interrupt import Interruption
-from pegasos.kernel.gram import Cache, Gram
-from pegasos.limits import Limits
+from pegasos import _core, threads
+from pegasos.certificate import Floats, GiveUp, never
+from pegasos.kernel.cache import Cache
+from pegasos.kernel.gram import Gram
+from pegasos.kernel.problem import KernelProblem
+from pegasos.kernel.run import Model
 
-_TOGETHER = 48  # rows of K computed at once
-_IN_FULL = 3  # where the cache is full
+_TOGETHER = 64  # rows of K computed at once
+_SHARE = 0.7  # of the largest violation: while rows that are here violate so much, they move
+_WIDE = 256  # threads pay from 16,384 rows on
 _SLICE = 2000  # steps between two looks at the keyboard
 _FIRST_TOLERANCE = 1e-2
 _LAST_TOLERANCE = 1e-10
+# Rows that have settled at a bound are left out once they are many.
+_SHRINK_FROM = 2000  # rows
+_WORTH_SHRINKING = 0.7
 # Tiny problems are solved to nearly all digits whatever tol says: it costs milliseconds, and a
 # weight is then a repeated row.
 _TINY, _POLISHED, _MOST_POLISHING = 500, 1e-12, 20
 
 
-@dataclass(frozen=True)
-class KernelOutcome:
-    """a y / s of every row, b, and the run that found them."""
+@dataclass(frozen=True, kw_only=True)
+class SMO:
+    """Sequential minimal optimization; ``cache_size`` are megabytes for rows of K."""
 
-    coef: Floats  # (n,): LIBSVM's dual_coef_, zeros included
-    b: float
-    certificate: Certificate
-    history: History
-    stop_reason: StopReason
-    seconds: float
-    steps: int
+    cache_size: float = 1000
+    n_jobs: int | None = None
+
+    def start(self, problem: KernelProblem, seed: int) -> SMOTraining:  # noqa: ARG002
+        """Begin at 0."""
+        return SMOTraining(self, problem)
 
 
-class Smo:
-    """One binary problem over a Gram matrix."""
+@dataclass
+class _Rows:
+    """What steps work on: all rows, or those that have not settled."""
 
-    def __init__(
-        self,
-        gram: Gram,
-        y: Floats,
-        upper: Floats,
-        *,
-        total_weight: float,
-        s: float,
-        free: bool,
-        cache_size: float,
-    ) -> None:
-        """``y`` is -1 or 1, ``upper`` bounds a / s; ``free`` trains an intercept."""
-        self.gram, self.y, self.upper, self.free = gram, y, upper, free
-        self.scale = s / total_weight  # of LIBSVM's objective in ours
-        self.cache = Cache(gram, cache_size)
-        self.diagonal = gram.diagonal()
-        self.a, self.slack = np.zeros(gram.n), y.copy()
-        self.steps = 0
-        self.mark()
+    gram: Gram
+    index: NDArray[np.intp]  # which they are
+    y: Floats
+    upper: Floats
+    diagonal: NDArray[np.float32]
+    a: Floats
+    slack: Floats
+    marks: NDArray[np.uint8]
+
+    def take(self, keep: NDArray[np.intp]) -> _Rows:
+        """Some of them."""
+        parts = (getattr(self, name)[keep] for name in list(self.__dataclass_fields__)[1:])
+        return _Rows(self.gram.take(keep), *parts)
 
     def mark(self) -> None:
         """Which a y may rise, and which may fall."""
         can_grow, can_shrink = self.a < self.upper, self.a > 0
-        rises = np.where(self.y > 0, can_grow, can_shrink)
-        falls = np.where(self.y > 0, can_shrink, can_grow)
-        self.up = np.where(rises, 0.0, -np.inf)
-        self.low = np.where(falls, 0.0, np.inf)
+        self.marks &= _core.SMO_HERE
+        self.marks |= np.where(self.y > 0, can_grow, can_shrink) * np.uint8(_core.SMO_RISES)
+        self.marks |= np.where(self.y > 0, can_shrink, can_grow) * np.uint8(_core.SMO_FALLS)
 
-    def advance(self, tolerance: float, work: int) -> str:
-        """Steps; "missing" where a row of K was, which is there afterwards."""
-        end, row, steps, _, self.cache.clock = _core.smo_advance(
-            y=self.y, upper=self.upper, diagonal=self.diagonal, a=self.a, slack=self.slack,
-            up=self.up, low=self.low, rows=self.cache.rows, place=self.cache.place,
-            used=self.cache.used, clock=self.cache.clock, balanced=self.free,
-            tolerance=tolerance, work=work,
+    def ends(self) -> tuple[float, float]:
+        """The largest slack of those that may rise, the least of those that may fall."""
+        rises, falls = self.slack[self.rises()], self.slack[self.falls()]
+        return (
+            float(rises.max()) if rises.size else -np.inf,
+            float(falls.min()) if falls.size else np.inf,
+        )
+
+    def rises(self) -> NDArray[np.bool_]:
+        return np.asarray(self.marks & _core.SMO_RISES, dtype=bool)
+
+    def falls(self) -> NDArray[np.bool_]:
+        return np.asarray(self.marks & _core.SMO_FALLS, dtype=bool)
+
+
+class SMOTraining:
+    """One run."""
+
+    def __init__(self, options: SMO, problem: KernelProblem) -> None:
+        """Begin at a = 0."""
+        n = problem.n
+        self.problem, self.free = problem, problem.free
+        self.all = self.rows = _Rows(
+            problem.gram, np.arange(n), problem.y, problem.upper,
+            problem.gram.diagonal().astype(np.float32),
+            np.zeros(n), problem.y.copy(), np.zeros(n, dtype=np.uint8),
         )  # fmt: skip
-        self.steps += steps
+        self.rows.mark()
+        self.cache = Cache(problem.gram, self.rows.marks, options.cache_size)
+        self.threads = threads.resolve(options.n_jobs, _WIDE * n)
+        self.dual = 0.0  # in LIBSVM's scale, as far as float32 rows of K can tell
+        self.tolerance, self.converged = _FIRST_TOLERANCE, False
+        self.steps, self.every = 0, max(200, n // 20)
+        self.look_at = self.shrink_at = self.every
+
+    @property
+    def visits(self) -> int:
+        """Of rows: a step is one."""
+        return self.steps
+
+    def advance(self) -> None:
+        """Steps, until some rows of K are missing or it is time for a look."""
+        end = self._step(min(_SLICE, max(1, self.look_at - self.steps)))
+        self.converged = end == "converged"
+        if self.steps >= self.shrink_at and not self.converged:
+            self._shrink()
+
+    def _step(self, steps: int) -> str:
+        rows, cache = self.rows, self.cache
+        end, done, _, gain, cache.clock = _core.smo_advance(
+            y=rows.y, upper=rows.upper, diagonal=rows.diagonal, a=rows.a, slack=rows.slack,
+            marks=rows.marks, rows=cache.rows, place=cache.place, used=cache.used,
+            clock=cache.clock, balanced=self.free, tolerance=self.tolerance, share=_SHARE,
+            steps=steps, threads=self.threads,
+        )  # fmt: skip
+        self.steps += done
+        self.dual += gain
         if end == "missing":
-            self.cache.fetch(self.wanted(row))
+            cache.fetch(self._wanted())
         return str(end)
 
-    def wanted(self, row: int) -> Any:
-        """A row of K that a step needs, and others that steps will soon need."""
-        absent = self.cache.place < 0
-        absent[row] = False
-        highest, lowest = self.slack + self.up, self.slack + self.low
-        worst = np.maximum(
-            np.where(absent, highest - lowest.min(), -np.inf),
-            np.where(absent, highest.max() - lowest, -np.inf),
-        )
-        # Once the cache is full, a row that is not needed drives one out that is.
-        together = _TOGETHER if self.cache.filled + _TOGETHER <= self.cache.places else _IN_FULL
-        count = min(together, worst.size - 1)
-        near = np.argpartition(-worst, count)[:count]
-        return np.concatenate([[row], near[worst[near] > 0]])
+    def _wanted(self) -> Any:
+        """Rows of K that are not here, those first that violate optimality most."""
+        rows = self.rows
+        absent = rows.marks & _core.SMO_HERE == 0
+        rises = np.where(rows.rises(), rows.slack, -np.inf)
+        falls = np.where(rows.falls(), -rows.slack, -np.inf)
+        if not self.free:
+            return _most(np.where(absent, np.maximum(rises, falls), -np.inf), 0.0, _TOGETHER)
+        half = _TOGETHER // 2
+        up = _most(np.where(absent, rises, -np.inf), -falls.max(), half)
+        down = _most(np.where(absent, falls, -np.inf), -rises.max(), half)
+        both = np.concatenate([up, down])[np.argsort(np.r_[: up.size, : down.size], kind="stable")]
+        return both[np.sort(np.unique(both, return_index=True)[1])]
 
-    def intercept(self, f: Floats) -> float:
+    def _shrink(self) -> None:
+        """Leave rows out that are at a bound and far from wanting to leave it."""
+        rows = self.rows
+        self.shrink_at = self.steps + 5 * self.every
+        if rows.y.size < _SHRINK_FROM:
+            return
+        highest, lowest = rows.ends() if self.free else (0.0, 0.0)
+        margin = abs(highest - lowest) if self.free else self._worst()
+        rises, falls = rows.rises(), rows.falls()
+        settled = (rises & ~falls & (rows.slack < lowest - margin)) | (
+            falls & ~rises & (rows.slack > highest + margin)
+        )
+        keep = np.flatnonzero(~settled)
+        if keep.size > _WORTH_SHRINKING * settled.size or keep.size < 2:
+            return
+        self._put_back()
+        self.rows = rows.take(keep)
+        self.cache.narrow(keep, self.rows.gram, self.rows.marks)
+
+    def _worst(self) -> float:
+        rows = self.rows
+        return float(np.max(np.where(rows.rises(), rows.slack, 0), initial=0.0)) - float(
+            np.min(np.where(rows.falls(), rows.slack, 0), initial=0.0)
+        )
+
+    def _put_back(self) -> None:
+        self.all.a[self.rows.index] = self.rows.a
+
+    def near(self, tol: float) -> bool:
+        """Whether the gap, as far as float32 rows of K can tell, is within tol."""
+        if not self.converged and self.steps < self.look_at:
+            return False
+        self.look_at = self.steps + self.every
+        rows, b = self.rows, self._intercept()
+        missing = rows.y * (rows.slack - b)
+        gap = float(rows.upper @ np.maximum(0.0, missing)) - float(rows.a @ missing)
+        near = gap <= tol * self.dual
+        if self.converged and not near and self.tolerance > _LAST_TOLERANCE:
+            self.tolerance, self.converged = max(self.tolerance / 10, _LAST_TOLERANCE), False
+        return near
+
+    def spent(self) -> bool:
+        """Whether no row violates optimality any more."""
+        return self.converged and self.tolerance <= _LAST_TOLERANCE
+
+    def _intercept(self) -> float:
         """The middle of what the optimum leaves open."""
         if not self.free:
             return 0.0
-        slack = self.y - f
-        highest, lowest = np.max(slack + self.up), np.min(slack + self.low)
-        ends = [value for value in (highest, lowest) if np.isfinite(value)]
+        ends = [end for end in self.rows.ends() if np.isfinite(end)]
         return float(np.mean(ends)) if ends else 0.0
 
-    def bounds(self, f: Floats) -> tuple[float, float, float]:
-        """P, D and b, for f = K (a y)."""
-        b = self.intercept(f)
-        square = float((self.a * self.y) @ f)
-        loss = float(self.upper @ np.maximum(0.0, 1.0 - self.y * (f + b)))
-        return self.scale * (square / 2 + loss), self.scale * (float(self.a.sum()) - square / 2), b
+    def certify(self, give_up: GiveUp = never) -> Model:
+        """The bounds, recomputed; steps go on with all rows, from what was found."""
+        self._put_back()
+        alphas = self.all.a
+        coef = alphas * self.problem.y
+        f = self.problem.scores(coef, give_up)
+        if self.rows is not self.all:
+            self.rows = self.all
+            self.cache.widen(self.all.gram, self.all.marks)
+        self.all.slack[:] = self.problem.y - f
+        self.all.mark()
+        self.dual = float(alphas.sum()) - float(coef @ f) / 2
+        b = self._intercept()
+        return Model(coef.copy(), b, self.problem.proof(coef, f, b, alphas, f))
 
-    def estimate(self) -> float:
-        """The relative gap, as far as float32 rows of K can tell."""
-        primal, dual, _ = self.bounds(self.y - self.slack)
-        return float(relative_gap(np.array(primal), np.array(dual)))
+    def refused(self) -> None:
+        """Go on; rows may be left out again soon."""
+        self.converged = False
 
-    def polish(self) -> None:
-        """Go on to the last digits: slack anew in float64, then steps, while there are any."""
+    def finish(self, model: Model) -> Model:
+        """Solve tiny problems to the last digits: slack anew in float64, then steps."""
+        if self.problem.n > _TINY:
+            return model
+        self.tolerance = _POLISHED
         for _ in range(_MOST_POLISHING):
-            self.slack = self.y - self.gram.times(self.a * self.y)
             before = self.steps
-            while self.advance(_POLISHED, _SLICE) != "converged":
-                if self.steps - before > 100 * self.gram.n:
-                    return
+            while self._step(_SLICE) != "converged":
+                if self.steps - before > 100 * self.problem.n:
+                    return self.certify()
             if self.steps == before:
-                return
-
-    def certify(self) -> tuple[Certificate, float]:
-        """The bounds, recomputed; slack begins again from what was found."""
-        f = self.gram.times(self.a * self.y)
-        self.slack = self.y - f
-        primal, dual, b = self.bounds(f)
-        if self.free:  # a point that misses sum a y = 0 by rounding bounds nothing by that much
-            drift = abs(float(self.a @ self.y)) * (1.0 + abs(b))
-            dual -= self.scale * drift
-        size = float(self.a.sum())
-        largest = float(np.abs(self.diagonal).max())
-        error = 1e3 * UNIT_ROUNDOFF * largest * size * (size + float(self.upper.sum()))
-        return Certificate(primal, max(dual, 0.0), self.scale * error), b
+                break
+            model = self.certify()
+        return model
 
 
-def run_smo(
-    problem: Smo,
-    *,
-    tol: float,
-    limits: Limits,
-    callbacks: Sequence[Callable[[Record], Any]] = (),
-    began: float | None = None,
-    interruption: Interruption,
-) -> KernelOutcome:
-    """Steps until tol is proven, or a limit is reached."""
-    began = time.perf_counter() if began is None else began
-    records: list[Record] = []
-    tolerance, target, every = _FIRST_TOLERANCE, tol, max(200, problem.gram.n // 20)
-    check_at = every
-    reason: StopReason | None = None
-    proof, b = Certificate(problem.scale * float(problem.upper.sum()), 0.0, 0.0), 0.0
-    while reason is None:
-        end = problem.advance(tolerance, min(_SLICE, max(1, check_at - problem.steps)))
-        seconds = time.perf_counter() - began
-        if interruption.requested:
-            reason = "interrupted"
-        elif limits.max_time is not None and seconds >= limits.max_time:
-            reason = "max_time"
-        elif limits.max_steps is not None and problem.steps >= limits.max_steps:
-            reason = "max_steps"
-        near = False
-        if end == "converged" or problem.steps >= check_at:
-            near = problem.estimate() <= target
-            check_at = problem.steps + every
-        spent = end == "converged" and not near and tolerance <= _LAST_TOLERANCE
-        if near or reason is not None or spent:
-            proof, b = problem.certify()
-            epochs = problem.steps / problem.gram.n
-            records.append(Record(epochs, time.perf_counter() - began, problem.steps, proof))
-            asked = asked_to_stop(callbacks, records[-1])
-            if proof.relative_gap <= tol:
-                if problem.gram.n <= _TINY:
-                    problem.polish()
-                    proof, b = problem.certify()
-                reason = "converged"
-            elif asked:
-                reason = "callback"
-            elif spent:
-                reason = "precision"
-            target = min(target, tol) / 2 if near else target
-        elif end == "converged":
-            tolerance = max(tolerance / 10, _LAST_TOLERANCE)
-    return KernelOutcome(
-        problem.a * problem.y, b, proof, History(records), reason,
-        time.perf_counter() - began, problem.steps,
-    )  # fmt: skip
+def _most(values: Floats, least: float, count: int) -> Any:
+    """Where the largest values above ``least`` are, at most ``count``, the largest first."""
+    some = np.arange(values.size)
+    if count < values.size:
+        some = np.argpartition(-values, count)[:count]
+    some = some[values[some] > least]
+    return some[np.argsort(-values[some], kind="stable")]

@@ -148,3 +148,21 @@ def optimum(
     duals = np.zeros(len(y))
     duals[member] = a
     return duals, b
+
+
+def kernel_pegasos(
+    K: Floats, y: Floats, c: Floats, lam: float, batches: Iterable[Sequence[int]]
+) -> Iterator[tuple[Floats, Floats]]:
+    """Pegasos with a kernel: the counts, and f of all rows, after each step."""
+    counts = np.zeros(len(y))
+    for t, batch in enumerate(batches, start=1):
+        wrong = []
+        for i in batch:
+            total = 0.0
+            for j in range(len(y)):
+                total += c[j] * counts[j] * y[j] * K[i, j]
+            if y[i] * total / (lam * len(batch) * t) < 1:
+                wrong.append(i)
+        for i in wrong:
+            counts[i] += 1
+        yield counts.copy(), K @ (c * counts * y) / (lam * len(batch) * t)

@@ -4,8 +4,8 @@
 //   max  sum a - 1/2 a'Qa,   0 <= a_i <= u_i,  and sum a y = 0 if `balanced`;   Q_ij = y_i y_j K_ij
 //
 // Keeps, beside a, slack_i = y_i - f_i with f = K (a y), which is all that a step needs besides the
-// rows of K of the pair it moves. Rows come from a cache that the caller fills: a step whose row is
-// missing ends the call.
+// rows of K of the pair it moves. Those come from a cache that the caller fills, and pairs are
+// chosen among rows that are there, until they violate optimality far less than the others do.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,19 @@ namespace pegasos {
 
 inline constexpr double kFlat = 1e-12;  // the least curvature of a pair: equal rows have none
 
+// What a row may do.
+inline constexpr std::uint8_t kRises = 1;  // its a y may rise
+inline constexpr std::uint8_t kFalls = 2;  // or fall
+inline constexpr std::uint8_t kHere = 4;   // its row of K is in the cache
+
 struct SmoState {
   std::int64_t n;
-  const double* y;         // -1 or 1
-  const double* upper;     // u
-  const double* diagonal;  // of K
+  const double* y;        // -1 or 1
+  const double* upper;    // u
+  const float* diagonal;  // of K
   double* a;
   double* slack;
-  double* up;   // 0 where a y may rise, else -infinity
-  double* low;  // 0 where a y may fall, else +infinity
+  std::uint8_t* marks;
   bool balanced;
 };
 
@@ -37,25 +41,39 @@ enum class SmoEnd : std::uint8_t { work, converged, missing };
 
 struct SmoProgress {
   SmoEnd end;
-  std::int64_t missing;  // the row
   std::int64_t steps;
-  double violation;  // the largest, of the last step
+  double violation;  // the largest of all rows
+  double gain;       // of the objective
 };
 
-// At most `work` steps, until no pair violates optimality by more than `tolerance`.
-SmoProgress advance(const SmoState& state, KernelCache& cache, double tolerance, std::int64_t work);
+// At most `work` steps, until no pair violates optimality by more than `tolerance`, or none of
+// those in the cache by more than `share` of what others do.
+struct SmoWork {
+  double tolerance, share;
+  std::int64_t steps, threads;
+};
+SmoProgress advance(const SmoState& state, KernelCache& cache, const SmoWork& work);
 
-// The passes over n numbers, once per instruction set.
+// What a pass over rows finds: the largest slack of those that may rise, the least of those that
+// may fall, of all and of those here; without balance, violations of each row by itself.
+struct SmoEnds {
+  double highest, lowest;
+  double highest_here, lowest_here;
+  std::int64_t at;  // the row to move: that of highest_here, or of the largest gain; -1: none
+  double best;      // what was largest there
+};
+
+// Rows [begin, end) of a pass, once per instruction set.
 struct SmoKernels {
-  // The largest of slack + up, and where.
-  double (*highest)(std::int64_t n, const double* slack, const double* up, std::int64_t* at);
-  // The partner of i with the largest gain, -1 if there is none; the least of slack + low.
-  std::int64_t (*partner)(const SmoState& state, std::int64_t i, double highest, const float* row,
-                          double* least);
-  // slack -= by (one - other); `other` may be null.
-  void (*move)(std::int64_t n, double by, const float* one, const float* other, double* slack);
-  // Without balance: the row with the largest gain by itself, and its step of a y.
-  std::int64_t (*single)(const SmoState& state, double* violation);
+  // slack -= by (one - other), and what then holds; `one` may be null, or `other`.
+  SmoEnds (*pairs)(const SmoState& state, std::int64_t begin, std::int64_t end, double by,
+                   const float* one, const float* other);
+  // The partner of i with the largest gain, -1 if there is none, and that gain.
+  std::int64_t (*partner)(const SmoState& state, std::int64_t begin, std::int64_t end,
+                          std::int64_t i, const float* row, double* gain);
+  // slack -= by one, without balance.
+  SmoEnds (*singles)(const SmoState& state, std::int64_t begin, std::int64_t end, double by,
+                     const float* one);
 };
 const SmoKernels& smo_kernels();
 

@@ -1,0 +1,131 @@
+"""Runs a solver for kernels until the gap is proven, or a limit is reached."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from pegasos.certificate import Certificate, Floats, GaveUp, GiveUp
+from pegasos.driver import StopReason
+from pegasos.history import History, Record, asked_to_stop
+from pegasos.interrupt import Interruption, Patience
+from pegasos.kernel.problem import KernelProblem
+from pegasos.limits import Limits
+
+_PATIENCE = 0.3  # seconds that a certificate may take after a Ctrl-C
+_LOOK_AFTER = 10.0  # seconds: a run that takes longer is certified on the way, ever more rarely
+
+
+@dataclass(frozen=True)
+class Model:
+    """coef of every row (zeros included), b, and the proof."""
+
+    coef: Floats
+    b: float
+    certificate: Certificate
+
+
+class Training(Protocol):
+    """A solver at work on a problem."""
+
+    @property
+    def steps(self) -> int:
+        """Taken so far."""
+
+    @property
+    def visits(self) -> int:
+        """Of rows."""
+
+    def advance(self) -> None:
+        """Work for a moment."""
+
+    def near(self, tol: float) -> bool:
+        """Whether a certificate of ``tol`` is worth its time now."""
+
+    def spent(self) -> bool:
+        """Whether nothing more can be gained."""
+
+    def certify(self, give_up: GiveUp) -> Model:
+        """The model as it is, with bounds from scratch."""
+
+    def refused(self) -> None:
+        """Hear that the last certificate was not good enough."""
+
+    def finish(self, model: Model) -> Model:
+        """The last touch to a model that is good enough."""
+
+
+class KernelSolver(Protocol):
+    """A configuration that starts trainings."""
+
+    def start(self, problem: KernelProblem, seed: int) -> Training:
+        """Begin."""
+
+
+@dataclass(frozen=True)
+class KernelOutcome:
+    """A model and the run that found it."""
+
+    model: Model
+    history: History
+    stop_reason: StopReason
+    steps: int
+
+
+def run(
+    problem: KernelProblem,
+    solver: KernelSolver,
+    *,
+    tol: float,
+    limits: Limits,
+    seed: int,
+    callbacks: Sequence[Callable[[Record], Any]] = (),
+    began: float,
+    interruption: Interruption,
+) -> KernelOutcome:
+    """Train until tol is proven, or a limit is reached."""
+    training = solver.start(problem, seed)
+    model = Model(problem.y * 0.0, 0.0, problem.untrained())
+    records: list[Record] = []
+    target, look_at = tol, _LOOK_AFTER
+    reason: StopReason | None = None
+    while reason is None:
+        training.advance()
+        seconds = time.perf_counter() - began
+        if interruption.requested:
+            reason = "interrupted"
+        elif limits.max_time is not None and seconds >= limits.max_time:
+            reason = "max_time"
+        elif limits.max_steps is not None and training.steps >= limits.max_steps:
+            reason = "max_steps"
+        near, spent = training.near(target), training.spent()
+        if not (near or spent or reason is not None or seconds >= look_at):
+            continue
+        try:
+            patience = Patience(interruption, reason == "interrupted", _PATIENCE)
+            model = training.certify(patience.over)
+        except GaveUp:
+            reason = "interrupted"
+            break
+        look_at = 2 * (time.perf_counter() - began)
+        records.append(
+            Record(
+                training.visits / problem.n,
+                time.perf_counter() - began,
+                training.visits,
+                model.certificate,
+            )
+        )
+        asked = asked_to_stop(callbacks, records[-1])
+        if model.certificate.relative_gap <= tol:
+            model, reason = training.finish(model), "converged"
+        elif asked:
+            reason = "callback"
+        elif spent and reason is None:
+            reason = "precision"
+        elif near:
+            target /= 2
+        training.refused()
+    return KernelOutcome(model, History(records), reason, training.steps)
