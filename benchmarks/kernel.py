@@ -13,6 +13,7 @@ import sys
 import time
 
 import numpy as np
+from scipy import sparse
 
 SETS, COSTS, LIBSVM_TOLS = ("a9a", "ijcnn1", "fashion"), (1.0, 10.0), (1e-1, 1e-2, 1e-3)
 
@@ -35,12 +36,14 @@ def duals(model, X, y):
     from pegasos.kernel.points import Points
 
     kernel = Kernel("rbf", gamma_of("scale", X, np.ones(len(y))))
-    total, count = 0.0, len(model.classes_)
+    total, count, all_coef = 0.0, len(model.classes_), model.dual_coef_
+    if sparse.issparse(all_coef):
+        all_coef = all_coef.toarray()
     ends = np.concatenate([[0], np.cumsum(model.n_support_)])
     for i in range(count):
         for j in range(i + 1, count):
             of_i, of_j = slice(ends[i], ends[i + 1]), slice(ends[j], ends[j + 1])
-            coef = np.concatenate([model.dual_coef_[j - 1, of_i], model.dual_coef_[i, of_j]])
+            coef = np.concatenate([all_coef[j - 1, of_i], all_coef[i, of_j]])
             rows = np.concatenate([model.support_[of_i], model.support_[of_j]])
             rows, coef = rows[coef != 0], coef[coef != 0]
             f = Points(kernel, X[rows], 1).scores(X[rows], coef)

@@ -169,13 +169,18 @@ def certify(
         core_b = b
     elif free:
         b = np.zeros(problem.lanes)
+    inner = np.ascontiguousarray(problem.to_blocks(W))
     for lo, hi in blocks(problem):
         if give_up():
             return None
+        core, first, last = problem.part(lo, hi)
         _core.add_gap_sums(
-            problem.core, lo, hi, W, core_b, np.ascontiguousarray(duals(lo, hi)), total.sums,
+            core, first, last, inner, core_b, np.ascontiguousarray(duals(lo, hi)), total.sums,
             total.U_positive, total.U_negative, None if products is None else products[lo:hi],
         )  # fmt: skip
+    problem.from_blocks(total.U_positive)
+    if total.U_negative is not None:
+        problem.from_blocks(total.U_negative)
     if products is not None:
         loss = np.empty(problem.lanes)
         _core.best_intercepts(problem.core, products, b, loss)
@@ -194,6 +199,8 @@ def certify(
 
 def blocks(problem: Problem) -> list[tuple[int, int]]:
     """Row ranges of about 10 ms of work each: a function of the problem's shape alone."""
+    if problem.rows.blocks is not None:
+        return problem.rows.blocks.ranges()
     values = max(1.0, problem.rows.row_size) * problem.weights_shape[1]
     share = 1 if problem.threads == 1 else 4 * problem.threads  # starting threads takes a while
     step = max(1, int(share * _PASS_VALUES / values))
@@ -229,7 +236,7 @@ def certificate(
 
         # Rounding of P: each product w.x errs by at most m e |w| |x| for rows of m values, and the
         # losses by their slopes times that.
-        product_error = m * e * np.sqrt(w2)
+        product_error = problem.rows.condition * m * e * np.sqrt(w2)
         primal_error = product_error * total.column("slope_norm") + e * (
             sums * ((1 + np.abs(b)) * total.column("slope") + 2 * loss) + (d + 3) * s / 2 * w2
         )
@@ -256,6 +263,7 @@ def certificate(
 
         # Rounding of D: each component of sum a y x is a sum of `support` terms.
         v_error = (total.column("support") + 3) * e * total.column("dual_norm") / s
+        v_error = v_error * problem.rows.condition
         dual_error = theta * (
             sums * e * (1 + np.abs(b)) * a_sum
             + theta * s * (2 * np.sqrt(v2) * v_error + v_error**2 + (d + 3) * e * v2) / 2

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pegasos import _core, threads
 from pegasos.arguments import floats, number
-from pegasos.rows import Rows, as_rows
+from pegasos.rows import Rows, as_rows, block_rows
 
 Intercept = Literal["none", "regularized", "free"]
 """b = 0; b penalised with w through a constant feature; b not penalised."""
@@ -77,6 +77,37 @@ class Problem:
         labels = self.labels[lo:hi]
         costs = np.where(labels > 0, self.positive, self.negative) * np.abs(labels)
         return costs if self.weight is None else costs * self.weight[lo:hi]
+
+    def part(
+        self, lo: int, hi: int, only: NDArray[np.bool_] | None = None
+    ) -> tuple[_core.Problem, int, int]:
+        """The core's problem that has rows lo..hi-1, and where they are in it.
+
+        Of rows that come by blocks, those of one block, made or read now, or ``only`` some of them.
+        """
+        blocks = self.rows.blocks
+        if blocks is None:
+            return self.core, lo, hi
+        block = block_rows(blocks.block(lo, hi, self.threads, only), self.bias)
+        core = _core.Problem(
+            block.core, np.ascontiguousarray(self.labels[lo:hi]),
+            None if self.weight is None else self.weight[lo:hi], self.positive, self.negative,
+            self.s, self.lam, self.rows.squared_norms[lo:hi], self.loss, self.threads,
+        )  # fmt: skip
+        return core, 0, hi - lo
+
+    def to_blocks(self, W: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Weights (d + 1, ...) as they meet what blocks hold: w.x = (T w).z."""
+        blocks = self.rows.blocks
+        if blocks is None or blocks.transform is None:
+            return W
+        return np.concatenate([blocks.transform @ W[:-1], W[-1:]])
+
+    def from_blocks(self, U: NDArray[np.float64]) -> None:
+        """Sums over rows (d + 1, ...) of what blocks hold become those of x, in place."""
+        blocks = self.rows.blocks
+        if blocks is not None and blocks.transform is not None:
+            U[:-1] = blocks.transform.T @ U[:-1]
 
     def take(self, lanes: NDArray[np.intp], threads: int | None = None) -> Problem:
         """The problem of some of the lanes."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,37 @@ IN_PLACE = (np.float64, np.float32, np.int8, np.uint8)
 
 _EASY_TO_SHARE = 8  # products repay threads on so much less than solvers do
 _CHECKED_VALUES = 1 << 22  # values checked between two looks at the keyboard
+
+
+@runtime_checkable
+class Blocks(Protocol):
+    """Rows that are made, or read, a block at a time, and are never all in memory.
+
+    Features may be linear ones of what a block holds: x = transform' z. Products and sums are then
+    taken with z, and only vectors of the size of w go through ``transform``.
+    """
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and features."""
+
+    @property
+    def transform(self) -> NDArray[np.float64] | None:
+        """(d, d); None: x = z."""
+
+    def ranges(self) -> list[tuple[int, int]]:
+        """The rows of each block; each begins at a multiple of 128."""
+
+    def block(
+        self, lo: int, hi: int, workers: int, only: NDArray[np.bool_] | None = None
+    ) -> NDArray[Any]:
+        """z of these rows: one of the ranges; ``only`` some need be right."""
+
+    def norm_bounds(self) -> NDArray[np.float64]:
+        """(n,): |x|^2 at most."""
+
+    def condition(self) -> float:
+        """At most |transform| |z| / |x|'s bound, of any row: what rounding grows by."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +61,8 @@ class Rows:
     row_bytes: float  # bytes per row, on average
     longest: int  # stored values of the longest row
     dense: NDArray[Any] | None  # the array itself, for matrix products; None if sparse
+    blocks: Blocks | None = None  # where rows come from if they are not in memory: core has none
+    condition: float = 1.0  # rounding of products grows by this
 
     @property
     def n(self) -> int:
@@ -54,6 +87,8 @@ def as_rows(X: Any, *, bias: float = 0.0, n_jobs: int | None = 1) -> Rows:
     layouts and number types are converted, and columns out of order sorted in a copy.
     Raises ValueError or TypeError that names the first offending place.
     """
+    if isinstance(X, Blocks):
+        return _blocks(X, bias)
     rows = _csr(X, bias) if sparse.issparse(X) else _dense(X, bias)
     workers = threads.resolve(n_jobs, rows.n * rows.row_size)
     try:
@@ -76,6 +111,19 @@ def products(X: Any, coef: NDArray[np.float64]) -> NDArray[np.float64]:
     if bad >= 0:
         raise ValueError(f"X has a column index outside 0..{rows.d} - 1 in row {bad}")
     return out
+
+
+def block_rows(array: NDArray[Any], bias: float) -> Rows:
+    """A dense block of rows that need no check; without norms."""
+    return _dense(array, bias)
+
+
+def _blocks(X: Blocks, bias: float) -> Rows:
+    n, d = X.shape
+    nothing = np.zeros(n + 1, dtype=np.int64)
+    core = _core.Rows.csr(np.zeros(0), np.zeros(0, dtype=np.int64), nothing, d, bias)
+    norms = X.norm_bounds() + bias**2
+    return Rows(core, norms, d, 8.0 * d, d, None, X, X.condition())
 
 
 class _OutOfOrderError(ValueError):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -22,6 +23,8 @@ from threadpoolctl import threadpool_limits
 
 from pegasos.arguments import functions, number
 from pegasos.certificate import Floats
+from pegasos.estimators.approximation import Approximation, approximation, check_approximation
+from pegasos.estimators.approximation import scores as scores_of
 from pegasos.estimators.calibration import from_scores, stratified
 from pegasos.history import History
 from pegasos.interrupt import Interruption
@@ -38,6 +41,7 @@ from pegasos.solve import check_tol
 from pegasos.tasks.decision import chosen, counted_votes
 from pegasos.tasks.labels import check_classes_weigh, class_weights
 from pegasos.tasks.probability import method_of, probabilities
+from pegasos.tasks.training import Task
 
 _TYPES = (np.float64, np.float32)
 
@@ -69,6 +73,11 @@ class SVC(ClassifierMixin, BaseEstimator):
         ``"auto"``: free, but regularized for ``"pegasos"``, which does not train a free one.
     class_weight : dict, ``"balanced"`` or None, as in scikit-learn.
     multi_class : ``"ovo"``, or ``"ovr"``.
+    approximation : ``"nystroem"`` or ``"fourier"`` (rbf only): for many rows, ``n_components``
+        features whose products approximate the kernel, and the linear solvers on them. The
+        features are made a block of rows at a time. The proof is then of the approximated problem,
+        not of the kernel's own. None: the kernel itself.
+    n_components : number of those features; for Nystroem's, rows the kernel is evaluated with.
     cache_size : megabytes for rows of the kernel matrix.
     max_iter, max_time : steps and seconds after which to stop anyway, of each pair and of all.
     random_state : seed of the stochastic solver.
@@ -85,6 +94,9 @@ class SVC(ClassifierMixin, BaseEstimator):
         scikit-learn; of ``multi_class="ovr"``, ``dual_coef_`` has a row for each class.
     certificate_ : the proof: ``primal``, ``dual``, ``gap``, ``relative_gap``; floats for two
         classes, else one entry per pair (or class).
+    certificate_of_ : the problem that the proof is of, in words.
+    coef_, map_ : with ``approximation``, weights of its features and the map to them, instead of
+        ``support_``, ``support_vectors_``, ``dual_coef_`` and ``n_support_``.
     history_, stop_reason_ : as in ``LinearSVC``.
     """
 
@@ -101,6 +113,8 @@ class SVC(ClassifierMixin, BaseEstimator):
         intercept: Literal["auto", "free", "regularized", "none"] = "auto",
         class_weight: Any = None,
         multi_class: Literal["ovo", "ovr"] = "ovo",
+        approximation: Literal["nystroem", "fourier"] | None = None,
+        n_components: int = 1000,
         cache_size: float = 1000,
         max_iter: int | None = None,
         max_time: float | None = None,
@@ -122,6 +136,8 @@ class SVC(ClassifierMixin, BaseEstimator):
         self.intercept = intercept
         self.class_weight = class_weight
         self.multi_class = multi_class
+        self.approximation = approximation
+        self.n_components = n_components
         self.cache_size = cache_size
         self.max_iter = max_iter
         self.max_time = max_time
@@ -156,6 +172,23 @@ class SVC(ClassifierMixin, BaseEstimator):
             callbacks = functions("callbacks", self.callbacks)
             if self.verbose:
                 callbacks += (stack.enter_context(ProgressLine(self.tol, "SVC")),)
+            seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+            self.classes_ = classes
+            if self.approximation is not None:
+                assert self._kernel is not None
+                made = approximation(
+                    self.approximation,
+                    self.n_components,
+                    self._kernel,
+                    Task(X, classes, codes, weight, self.class_weight, self.multi_class),
+                    seed=seed,
+                    callbacks=callbacks,
+                    option=lambda name: getattr(self, name),
+                    began=began,
+                )
+                self._store_approximation(made)
+                self._calibrate(codes, weight[:, 0], made.held_out)
+                return self
             task = KernelTask(
                 X=X,
                 kernel=self._kernel,
@@ -166,7 +199,7 @@ class SVC(ClassifierMixin, BaseEstimator):
                 solver=solver,
                 tol=self.tol,
                 limits=Limits(max_time=self.max_time, max_steps=self.max_iter),
-                seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
+                seed=seed,
                 n_jobs=self.n_jobs,
                 interruption=interruption,
                 began=began,
@@ -174,9 +207,8 @@ class SVC(ClassifierMixin, BaseEstimator):
             )
             lanes = lanes_of(codes, classes.size, self.multi_class, cost > 0)
             outcomes, history = task.train(lanes)
-            self.classes_ = classes
             self._store(X, codes, lanes, outcomes, history)
-            self._calibrate(task, codes)
+            self._calibrate(codes, weight[:, 0], partial(self._held_out, task, codes))
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -203,7 +235,7 @@ class SVC(ClassifierMixin, BaseEstimator):
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """(n, classes), rows of sum 1; ``predict`` does not go by them."""
-        check_is_fitted(self, "dual_coef_")
+        check_is_fitted(self, "classes_")
         if self._calibrators is None:
             raise ValueError(
                 "there are no probabilities: the fit was stopped before its calibration ended"
@@ -235,7 +267,10 @@ class SVC(ClassifierMixin, BaseEstimator):
         ):
             if getattr(self, name) not in allowed:
                 raise ValueError(f"{name} must be one of {allowed}, got {getattr(self, name)!r}")
+        check_approximation(self.approximation, self.n_components, self.kernel, self.solver)
         solver: KernelSolver
+        if self.approximation is not None:
+            return SMO(), self.intercept  # not used: the linear solvers train
         if isinstance(self.solver, KernelPegasos):
             solver = self.solver
         elif self.solver == "pegasos":
@@ -280,6 +315,7 @@ class SVC(ClassifierMixin, BaseEstimator):
         history: History,
     ) -> None:
         """scikit-learn's attributes: support vectors by class, their coefficients of all lanes."""
+        self._forget("map_", "coef_")
         count = self.classes_.size
         self._pairs = [lane.pair for lane in lanes if lane.pair is not None]
         dense = np.zeros((count - 1 if self._pairs else count, codes.size))
@@ -304,8 +340,15 @@ class SVC(ClassifierMixin, BaseEstimator):
         self.shape_fit_ = X.shape
         self._store_proof(outcomes, history)
 
+    def _forget(self, *names: str) -> None:
+        """Drop attributes of an earlier fit."""
+        for name in names:
+            if name in vars(self):
+                delattr(self, name)
+
     def _store_proof(self, outcomes: Sequence[KernelOutcome], history: History) -> None:
         self.certificate_ = stacked([outcome.model.certificate for outcome in outcomes])
+        self.certificate_of_ = "the kernel's own problem"
         self.dual_gap_, self.objective_ = self.certificate_.gap, self.certificate_.primal
         self.history_ = history
         self.n_iter_ = np.array([outcome.steps for outcome in outcomes], dtype=np.int32)
@@ -318,24 +361,42 @@ class SVC(ClassifierMixin, BaseEstimator):
                 f"tol={self.tol:g} of the optimum: the model is proven to be within {gap:.3g} of "
                 "it (relative). Raise max_iter or max_time, scale the features, or lower C.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
-    def _calibrate(self, task: KernelTask, codes: NDArray[np.intp]) -> None:
-        """Probabilities from scores of rows held out."""
+    def _store_approximation(self, made: Approximation) -> None:
+        self._forget("support_", "support_vectors_", "dual_coef_", "n_support_")
+        outcome = made.fit()
+        self._pairs = made.task.pairs
+        self.map_, self.coef_, self.intercept_ = made.map, outcome.W[:-1].T, outcome.b
+        self.certificate_ = outcome.certificate
+        self.certificate_of_ = (
+            f"the problem with {made.map.size} {self.approximation} features in place of the "
+            "kernel, not the kernel's own"
+        )
+        self.dual_gap_, self.objective_ = self.certificate_.gap, self.certificate_.primal
+        self.history_ = outcome.history
+        self.n_iter_ = np.array([max(1, int(np.ceil(outcome.epochs)))], dtype=np.int32)
+        words = made.not_proven(outcome)
+        self.stop_reason_ = "converged" if words is None else outcome.stop_reason
+        if words is not None:
+            warnings.warn(words, ConvergenceWarning, stacklevel=3)
+
+    def _calibrate(
+        self,
+        codes: NDArray[np.intp],
+        weight: Floats,
+        held_out: Callable[[NDArray[np.intp], NDArray[np.intp]], Floats | None],
+    ) -> None:
+        """Probabilities from scores of rows held out, of which a model was trained without."""
         self._calibrators = None
         method = method_of(self.probability)
         if method is None:
             return
-        folds = stratified(codes)
         scores = np.empty((codes.size, self.intercept_.size))
-        quiet = replace(task, callbacks=())
-        for train, test in folds:
-            used = np.zeros(codes.size, dtype=bool)
-            used[train] = task.cost[train] > 0
-            lanes = lanes_of(codes, self.classes_.size, self.multi_class, used)
-            outcomes, _ = quiet.train(lanes)
-            if any(outcome.stop_reason in ("interrupted", "max_time") for outcome in outcomes):
+        for train, test in stratified(codes):
+            found = held_out(train, test)
+            if found is None:
                 warnings.warn(
                     "The fit was stopped (Ctrl-C or max_time) before the models of all folds were "
                     "trained: there are no probabilities, and predict_proba raises.",
@@ -343,23 +404,41 @@ class SVC(ClassifierMixin, BaseEstimator):
                     stacklevel=3,
                 )
                 return
-            coef = np.zeros((codes.size, len(lanes)))
-            for k, (lane, outcome) in enumerate(zip(lanes, outcomes, strict=True)):
-                coef[lane.rows, k] = outcome.model.coef
-            b = np.array([outcome.model.b for outcome in outcomes])
-            if self._kernel is None:
-                scores[test] = task.X[test] @ coef + b
-            else:
-                points = Points(self._kernel, task.X[test], self.n_jobs)
-                scores[test] = points.scores(task.X, coef) + b
+            scores[test] = found
         self._calibrators = from_scores(
-            scores, codes, task.weight, method, self._pairs, self.classes_.size == 2
+            scores, codes, weight, method, self._pairs, self.classes_.size == 2
         )
+
+    def _held_out(
+        self,
+        task: KernelTask,
+        codes: NDArray[np.intp],
+        train: NDArray[np.intp],
+        test: NDArray[np.intp],
+    ) -> Floats | None:
+        """Scores of rows by models of others; None if that was stopped."""
+        used = np.zeros(codes.size, dtype=bool)
+        used[train] = task.cost[train] > 0
+        lanes = lanes_of(codes, self.classes_.size, self.multi_class, used)
+        outcomes, _ = replace(task, callbacks=()).train(lanes)
+        if any(outcome.stop_reason in ("interrupted", "max_time") for outcome in outcomes):
+            return None
+        coef = np.zeros((codes.size, len(lanes)))
+        for k, (lane, outcome) in enumerate(zip(lanes, outcomes, strict=True)):
+            coef[lane.rows, k] = outcome.model.coef
+        b = np.array([outcome.model.b for outcome in outcomes])
+        if self._kernel is None:
+            return np.asarray(task.X[test] @ coef + b)
+        points = Points(self._kernel, task.X[test], self.n_jobs)
+        return np.asarray(points.scores(task.X, coef) + b)
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         """(n, lanes), positive for the second class of a pair, or for the class."""
-        check_is_fitted(self, "dual_coef_")
+        check_is_fitted(self, "classes_")
         X = validate_data(self, X, accept_sparse="csr", dtype=_TYPES, reset=False)
+        if hasattr(self, "map_"):
+            with threadpool_limits(1, user_api="blas"):
+                return scores_of(self.map_, X, self.coef_.T, self.intercept_, self.n_jobs)
         coef = self._lane_coef()
         sign = -1.0 if self._pairs and self.classes_.size > 2 else 1.0
         with threadpool_limits(1, user_api="blas"):

@@ -52,4 +52,11 @@ def by_name(solver: str | Solver) -> Solver | None:
 
 def choice_of(solver: Solver | None, problem: Problem, tol: float) -> Choice:
     """What is to solve the problem: ``solver``, or what ``auto`` chooses."""
-    return choose(problem, tol) if solver is None else fixed(solver)
+    if solver is None:
+        return choose(problem, tol)
+    if problem.rows.blocks is not None and not solver.by_blocks:
+        raise ValueError(
+            f"{type(solver).__name__} cannot train on rows that come by blocks; use "
+            "solver='auto', 'interior' or 'newton'"
+        )
+    return fixed(solver)

@@ -101,6 +101,8 @@ def fixed(solver: Solver) -> Choice:
 def choose(problem: Problem, tol: float) -> Choice:
     """The exact solvers for a problem, by the cost model above."""
     rows, d = problem.rows, problem.rows.d
+    if rows.blocks is not None:
+        return replace(_second_order(problem, tol)[0], reason="rows come by blocks")
     matrix = 24.0 * d * d
     if d > _MOST_FEATURES or matrix > max(_SMALL_MATRICES, rows.n * rows.row_bytes):
         return Choice(
@@ -129,7 +131,7 @@ def _second_order(problem: Problem, tol: float) -> tuple[Choice, float]:
     """The second-order solver for the shape, and what it costs."""
     interior = interior_cost(problem, tol)
     last = Choice(InteriorPoint(), "InteriorPoint")
-    fewest = NEWTON_ROWS if problem.rows.dense is None else DENSE_NEWTON_ROWS
+    fewest = DENSE_NEWTON_ROWS if _dense(problem) else NEWTON_ROWS
     if problem.n < fewest * problem.rows.d:
         return last, interior
     # Lanes go one after the other, and are left one by one.
@@ -139,14 +141,14 @@ def _second_order(problem: Problem, tol: float) -> tuple[Choice, float]:
 
 def dual_cost(problem: Problem) -> float:
     """Nanoseconds of one pass over all rows."""
-    value = SPARSE_VALUE if problem.rows.dense is None else DENSE_VALUE
+    value = DENSE_VALUE if _dense(problem) else SPARSE_VALUE
     lanes = max(1.0, problem.weights_shape[1] / 4)
     return problem.n * (VISIT + value * problem.rows.row_size * lanes)
 
 
 def newton_iteration(problem: Problem) -> float:
     """Nanoseconds of an iteration of one lane, its matrix apart."""
-    value = SPARSE_NEWTON_PASS if problem.rows.dense is None else DENSE_NEWTON_PASS
+    value = DENSE_NEWTON_PASS if _dense(problem) else SPARSE_NEWTON_PASS
     row = NEWTON_ROW + value * problem.rows.row_size
     return problem.n * row + FACTOR * problem.rows.d**3
 
@@ -160,7 +162,7 @@ def newton_cost(problem: Problem, tol: float) -> float:
 
 def interior_cost(problem: Problem, tol: float) -> float:
     """Nanoseconds of all lanes to ``tol``."""
-    sparse = problem.rows.dense is None
+    sparse = not _dense(problem)
     iterations = (SPARSE_ITERATIONS if sparse else DENSE_ITERATIONS) + _digits(tol)
     row = ROW + (SPARSE_PASS if sparse else DENSE_PASS) * problem.rows.row_size + _gram(problem)
     return iterations * problem.lanes * (problem.n * row + FACTOR * problem.rows.d**3)
@@ -168,9 +170,13 @@ def interior_cost(problem: Problem, tol: float) -> float:
 
 def _gram(problem: Problem) -> float:
     """Nanoseconds of a row in the Gram matrix."""
-    if problem.rows.dense is None:
+    if not _dense(problem):
         return SPARSE_GRAM * problem.rows.row_size**2 / 2
     return DENSE_GRAM * problem.rows.d**2 / 2
+
+
+def _dense(problem: Problem) -> bool:
+    return problem.rows.dense is not None or problem.rows.blocks is not None
 
 
 def _digits(tol: float) -> float:

@@ -77,6 +77,7 @@ class Solver(ABC):
     losses: ClassVar[frozenset[str]] = frozenset({"hinge"})
     exact: ClassVar[bool] = False  # converges linearly, so that tight tolerances are cheap
     warm_starts: ClassVar[bool] = False
+    by_blocks: ClassVar[bool] = False  # trains on rows that are not in memory
     lanes_apart: ClassVar[bool] = False  # trains one lane after the other
     default_epochs: ClassVar[float | None] = 1000  # limit where the user sets none
 

@@ -48,6 +48,7 @@ class InteriorPoint(Solver):
     intercepts: ClassVar[frozenset[str]] = frozenset({"none", "regularized", "free"})
     losses: ClassVar[frozenset[str]] = frozenset({"hinge", "squared_hinge"})
     exact: ClassVar[bool] = True
+    by_blocks: ClassVar[bool] = True
     lanes_apart: ClassVar[bool] = True
     default_epochs: ClassVar[float | None] = None
 

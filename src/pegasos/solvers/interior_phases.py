@@ -7,6 +7,8 @@ that rows which live elsewhere need its methods only.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from pegasos import _core
@@ -14,6 +16,7 @@ from pegasos.certificate import Floats
 from pegasos.problem import Problem
 from pegasos.solvers import normal
 from pegasos.solvers.base import State
+from pegasos.solvers.by_blocks import BlockInterior
 
 _STEP_BACK = 0.995  # share of the way to the boundary
 # The centre aimed at is mu (mu after the affine step / mu)^ambition. Mehrotra's power is 3; with
@@ -47,7 +50,9 @@ class Iteration:
         """Go on where the state stands."""
         self.problem, self.state = problem, state
         self.free = problem.intercept == "free"
-        self.core = _core.Interior(problem.core, state["rows"])
+        self.core: Any = _core.Interior(problem.core, state["rows"])
+        if problem.rows.blocks is not None:
+            self.core = BlockInterior(problem, state["rows"])
         if state["flags"][SWAPPED]:
             self.core.swap()
         self.s = float(problem.s[0])
@@ -101,6 +106,8 @@ class Iteration:
 
     def _end_gram(self) -> None:
         state = self.state
+        if isinstance(self.core, BlockInterior):
+            self.core.end_matrix(state["gram"])
         self._factor()
         state["rhs"][:] = state["vectors"][0] + state["vectors"][1] - self.s * state["w"]
         if self.free:

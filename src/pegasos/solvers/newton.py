@@ -33,7 +33,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -43,6 +43,7 @@ from pegasos.certificate import DualsOf, Floats, GiveUp, never
 from pegasos.problem import Problem
 from pegasos.solvers import normal
 from pegasos.solvers.base import Solver, State
+from pegasos.solvers.by_blocks import BlockNewton
 
 _DEFAULT_AIM = 1e-3  # outside of a run
 _FIRST_WIDTH = 2.0  # at w = 0 every slack is 1
@@ -85,6 +86,7 @@ class Newton(Solver):
     intercepts: ClassVar[frozenset[str]] = frozenset({"none", "regularized", "free"})
     losses: ClassVar[frozenset[str]] = frozenset({"hinge", "squared_hinge"})
     exact: ClassVar[bool] = True
+    by_blocks: ClassVar[bool] = True
     lanes_apart: ClassVar[bool] = True
     default_epochs: ClassVar[float | None] = None
 
@@ -196,7 +198,9 @@ class _Iteration:
     def __init__(self, problem: Problem, state: State) -> None:
         self.problem, self.state = problem, state
         self.free = problem.intercept == "free"
-        self.core = _core.Newton(problem.core, state["rows"])
+        self.core: Any = _core.Newton(problem.core, state["rows"])
+        if problem.rows.blocks is not None:
+            self.core = BlockNewton(problem, state["rows"])
         self.ranges = normal.row_ranges(problem)
 
     def visit_range(self) -> int:
@@ -246,6 +250,8 @@ class _Iteration:
 
     def _end_point(self) -> str:
         state, numbers = self.state, self.state["numbers"]
+        if isinstance(self.core, BlockNewton):
+            self.core.end_matrix(state["sums"][:-1])
         numbers[_BEFORE] = numbers[_WIDTH]
         if state["flags"][_STARTED]:
             state["cursor"][:] += (max(1, self.problem.n // self.every), 1)

@@ -23,6 +23,8 @@ def check_features(name: str, d: int) -> None:
 
 def row_ranges(problem: Problem) -> list[tuple[int, int]]:
     """Ranges of rows that take some hundredths of a second each."""
+    if problem.rows.blocks is not None:
+        return problem.rows.blocks.ranges()
     n, size = problem.n, max(1.0, problem.rows.row_size)
     step = max(64, int(min(_BLOCK_VALUES / size, _BLOCK_PRODUCTS / size**2)))
     return [(lo, min(n, lo + step)) for lo in range(0, n, step)]

@@ -1,0 +1,208 @@
+"""Features whose products approximate a kernel: Nystroem's and random Fourier features.
+
+    Nystroem (Williams & Seeger 2001)  x -> T' K(x, landmarks),  T = V L^-1/2, V L V' = K of them
+    Fourier (Rahimi & Recht 2007)      x -> sqrt(2/m) cos(W'x + phases),  rbf only
+
+The rows of features are made block by block whenever a solver asks: never all of them at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pegasos import threads
+from pegasos.kernel.kernels import Floats, Kernel
+from pegasos.kernel.points import Points
+
+METHODS = ("nystroem", "fourier")
+_BLOCK_BYTES = 1 << 25  # of features, float64
+_SHARE_ROWS = 256  # a thread makes so many rows at once
+_MOST = 0.8  # of a block: then all of it is made
+_CUT = 1e-10  # of the largest eigenvalue: features that count for less are left out
+
+
+class FeatureMap(Protocol):
+    """From rows to features."""
+
+    @property
+    def size(self) -> int:
+        """Number of features."""
+
+    @property
+    def transform(self) -> Floats | None:
+        """See ``pegasos.rows.Blocks``."""
+
+    def raw(self, X: Any) -> Floats:
+        """Features of some rows, before ``transform``."""
+
+    def norm_bounds(self, X: Any) -> Floats:
+        """Squared norms of features, at most."""
+
+    @property
+    def condition(self) -> float:
+        """See ``pegasos.rows.Blocks``."""
+
+    def scores(self, X: Any, coef: Floats, n_jobs: int | None) -> Floats:
+        """Features times ``coef`` (size, k)."""
+
+
+@dataclass(frozen=True)
+class NystroemMap:
+    """K with some of the rows, made orthogonal."""
+
+    kernel: Kernel
+    landmarks: Any
+    transform: Floats
+
+    @property
+    def size(self) -> int:
+        """Number of features."""
+        return int(self.transform.shape[0])
+
+    def raw(self, X: Any) -> Floats:
+        """K(x, landmarks)."""
+        return self.kernel.block(X, self.landmarks)
+
+    def norm_bounds(self, X: Any) -> Floats:
+        """|x|^2 is that of a projection: at most K(x, x)."""
+        return self.kernel.diagonal(X) * (1 + 1e-9)
+
+    @cached_property
+    def condition(self) -> float:
+        """|T| sqrt(trace K(landmarks)), since K(x, z)^2 <= K(x, x) K(z, z)."""
+        spread = float(np.sqrt(self.kernel.diagonal(self.landmarks).sum()))
+        return 2 * float(np.linalg.norm(self.transform, 2)) * spread
+
+    def scores(self, X: Any, coef: Floats, n_jobs: int | None) -> Floats:
+        """Features times ``coef`` (size, k)."""
+        return Points(self.kernel, X, n_jobs).scores(self.landmarks, self.transform @ coef)
+
+
+@dataclass(frozen=True)
+class FourierMap:
+    """Cosines of random projections."""
+
+    projections: Floats  # (d, size)
+    phases: Floats  # (size,)
+
+    @property
+    def transform(self) -> None:
+        """Features are what they are."""
+
+    @property
+    def size(self) -> int:
+        """Number of features."""
+        return int(self.phases.size)
+
+    def raw(self, X: Any) -> Floats:
+        """The cosines."""
+        out = np.asarray(X @ self.projections, dtype=np.float64)
+        out += self.phases
+        np.cos(out, out=out)
+        out *= np.sqrt(2 / self.size)
+        return out
+
+    def norm_bounds(self, X: Any) -> Floats:
+        """2 / m for each of m features."""
+        return np.full(X.shape[0], 2.0)
+
+    @property
+    def condition(self) -> float:
+        """Features are what they are."""
+        return 1.0
+
+    def scores(self, X: Any, coef: Floats, n_jobs: int | None) -> Floats:
+        """Features times ``coef`` (size, k)."""
+        rows = MappedRows(X, self)
+        out = np.empty((X.shape[0], coef.shape[1]))
+        for lo, hi in rows.ranges():
+            out[lo:hi] = rows.block(lo, hi, threads.resolve(n_jobs, X.shape[0] * self.size)) @ coef
+        return out
+
+
+def make_map(method: str, kernel: Kernel, X: Any, size: int, seed: int) -> FeatureMap:
+    """A map fitted to rows X."""
+    rng = np.random.default_rng(seed)
+    if method == "fourier":
+        shape = X.shape[1], size
+        projections = np.sqrt(2 * kernel.gamma) * rng.standard_normal(shape)
+        return FourierMap(projections, rng.uniform(0, 2 * np.pi, size))
+    chosen = np.sort(rng.permutation(X.shape[0])[:size])
+    landmarks = X[chosen]
+    K = kernel.block(landmarks, landmarks)
+    values, vectors = np.linalg.eigh((K + K.T) / 2)
+    if values[0] < -1e-6 * max(values[-1], 0.0):
+        raise ValueError(
+            "the kernel is not positive semidefinite on these rows (an eigenvalue of "
+            f"{values[0]:.3g} beside one of {values[-1]:.3g}); take another kernel"
+        )
+    kept = values > _CUT * values[-1]
+    scale = np.zeros(values.size)
+    scale[kept] = 1 / np.sqrt(values[kept])
+    return NystroemMap(kernel, landmarks, vectors * scale)
+
+
+@dataclass(frozen=True)
+class MappedRows:
+    """Rows X as a map sees them; ``pegasos.rows.Blocks``."""
+
+    X: Any
+    map: FeatureMap
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and features."""
+        return int(self.X.shape[0]), self.map.size
+
+    @property
+    def size(self) -> int:
+        """Values, if all were there."""
+        return self.shape[0] * self.shape[1]
+
+    @property
+    def transform(self) -> Floats | None:
+        """Of what blocks hold."""
+        return self.map.transform
+
+    def __getitem__(self, rows: NDArray[np.intp]) -> MappedRows:
+        """Some of the rows."""
+        return MappedRows(self.X[rows], self.map)
+
+    def ranges(self) -> list[tuple[int, int]]:
+        """Rows of some megabytes of features."""
+        n = self.shape[0]
+        step = max(1, _BLOCK_BYTES // (1024 * self.map.size)) * 128
+        return [(lo, min(n, lo + step)) for lo in range(0, n, step)]
+
+    def block(
+        self, lo: int, hi: int, workers: int, only: NDArray[np.bool_] | None = None
+    ) -> Floats:
+        """Features of these rows, before ``transform``; others than ``only`` are left 0."""
+        some = None if only is None or only.mean() > _MOST else np.flatnonzero(only)
+        make = np.empty if some is None else np.zeros
+        out = make((hi - lo, self.map.size))
+        count = hi - lo if some is None else some.size
+
+        def share(begin: int, end: int) -> None:
+            for at in range(begin, end, _SHARE_ROWS):
+                to = min(end, at + _SHARE_ROWS)
+                if some is None:
+                    out[at:to] = self.map.raw(self.X[lo + at : lo + to])
+                else:
+                    out[some[at:to]] = self.map.raw(self.X[lo + some[at:to]])
+
+        threads.in_shares(count, max(1, min(workers, count // _SHARE_ROWS)), share)
+        return out
+
+    def norm_bounds(self) -> Floats:
+        """Squared norms, at most."""
+        return self.map.norm_bounds(self.X)
+
+    def condition(self) -> float:
+        """What rounding grows by."""
+        return self.map.condition
