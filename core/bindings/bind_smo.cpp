@@ -9,7 +9,7 @@ namespace {
 
 using namespace pegasos;
 
-std::tuple<std::string, std::int64_t, double, double, std::int64_t> smo_advance(
+std::tuple<std::string, std::int64_t, double, double, double, std::int64_t> smo_advance(
     const In<double, nb::ndim<1>>& y, const In<double, nb::ndim<1>>& upper,
     const In<float, nb::ndim<1>>& diagonal, const Vector<double>& a, const Vector<double>& slack,
     const Vector<std::uint8_t>& marks, const In<float, nb::ndim<2>>& rows,
@@ -41,7 +41,11 @@ std::tuple<std::string, std::int64_t, double, double, std::int64_t> smo_advance(
     progress = advance(state, cache, {tolerance, share, steps, threads});
   }
   const char* const ends[] = {"work", "converged", "missing"};
-  return {ends[static_cast<int>(progress.end)], progress.steps, progress.violation, progress.gain,
+  return {ends[static_cast<int>(progress.end)],
+          progress.steps,
+          progress.violation,
+          progress.gain,
+          progress.flattest,
           cache.clock};
 }
 
@@ -53,7 +57,7 @@ void bind_smo(nb::module_& m) {
         nb::arg("slack").noconvert(), nb::arg("marks").noconvert(), nb::arg("rows").noconvert(),
         nb::arg("place").noconvert(), nb::arg("used").noconvert(), nb::arg("clock"),
         nb::arg("balanced"), nb::arg("tolerance"), nb::arg("share"), nb::arg("steps"),
-        nb::arg("threads"), "Steps of SMO: (end, steps, violation, gain, clock).");
+        nb::arg("threads"), "Steps of SMO: (end, steps, violation, gain, flattest, clock).");
   m.attr("SMO_RISES") = kRises;
   m.attr("SMO_FALLS") = kFalls;
   m.attr("SMO_HERE") = kHere;

@@ -24,7 +24,7 @@ class Steps {
         ends_(static_cast<std::size_t>(work.threads)) {}
 
   SmoProgress pairs() {
-    SmoProgress progress{SmoEnd::work, 0, kInfinity, 0.0};
+    SmoProgress progress{SmoEnd::work, 0, kInfinity, 0.0, kInfinity};
     SmoEnds ends = pairs(0.0, nullptr, nullptr);
     for (; progress.steps < work_.steps; ++progress.steps) {
       const double here = ends.highest_here - ends.lowest_here;
@@ -38,6 +38,7 @@ class Steps {
                                2.0 * static_cast<double>(row[j]);
       const double slope = ends.highest_here - state_.slack[j];
       const double by = std::min({slope / std::max(kFlat, curvature), room(i, 1), room(j, -1)});
+      progress.flattest = std::min(progress.flattest, curvature);
       progress.gain += by * (slope - by / 2.0 * curvature);
       change(i, by);
       change(j, -by);
@@ -48,7 +49,7 @@ class Steps {
   }
 
   SmoProgress singles() {
-    SmoProgress progress{SmoEnd::work, 0, kInfinity, 0.0};
+    SmoProgress progress{SmoEnd::work, 0, kInfinity, 0.0, kInfinity};
     SmoEnds ends = singles(0.0, nullptr);
     for (; progress.steps < work_.steps; ++progress.steps) {
       if (finished(ends, ends.highest_here, progress)) return progress;
@@ -57,6 +58,7 @@ class Steps {
       const auto curvature = static_cast<double>(state_.diagonal[i]);
       const double best = state_.slack[i] / std::max(kFlat, curvature);
       const double by = best > 0.0 ? std::min(best, room(i, 1)) : -std::min(-best, room(i, -1));
+      progress.flattest = std::min(progress.flattest, curvature);
       progress.gain += by * (state_.slack[i] - by / 2.0 * curvature);
       change(i, by);
       ends = singles(by, row);

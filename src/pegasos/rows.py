@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +18,7 @@ _EASY_TO_SHARE = 8  # products repay threads on so much less than solvers do
 _CHECKED_VALUES = 1 << 22  # values checked between two looks at the keyboard
 
 
-@runtime_checkable
-class Blocks(Protocol):
+class Blocks(ABC):
     """Rows that are made, or read, a block at a time, and are never all in memory.
 
     Features may be linear ones of what a block holds: x = transform' z. Products and sums are then
@@ -26,24 +26,30 @@ class Blocks(Protocol):
     """
 
     @property
+    @abstractmethod
     def shape(self) -> tuple[int, int]:
         """Rows and features."""
 
     @property
+    @abstractmethod
     def transform(self) -> NDArray[np.float64] | None:
         """(d, d); None: x = z."""
 
+    @abstractmethod
     def ranges(self) -> list[tuple[int, int]]:
         """The rows of each block; each begins at a multiple of 128."""
 
+    @abstractmethod
     def block(
         self, lo: int, hi: int, workers: int, only: NDArray[np.bool_] | None = None
     ) -> NDArray[Any]:
         """z of these rows: one of the ranges; ``only`` some need be right."""
 
+    @abstractmethod
     def norm_bounds(self) -> NDArray[np.float64]:
         """(n,): |x|^2 at most."""
 
+    @abstractmethod
     def condition(self) -> float:
         """At most |transform| |z| / |x|'s bound, of any row: what rounding grows by."""
 

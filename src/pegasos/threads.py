@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
@@ -38,6 +37,8 @@ def in_shares(n: int, threads: int, body: Callable[[int, int], None]) -> None:
     if threads <= 1:
         body(0, n)
         return
+    from concurrent.futures import ThreadPoolExecutor  # slow to import
+
     ends = [n * part // threads for part in range(threads + 1)]
     with ThreadPoolExecutor(threads - 1) as pool:
         others = [pool.submit(body, *share) for share in pairwise(ends[:-1])]

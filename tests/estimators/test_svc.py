@@ -140,6 +140,20 @@ def test_weights_are_repeated_rows():
     )
 
 
+def test_what_512_rows_do_not_show_is_found_on_the_way():
+    X, y = data(3000)
+    K = rbf_kernel(X, gamma=0.2)
+    K[1, 1] = -5.0
+    with pytest.raises(ValueError, match=r"not positive semidefinite.*for row 1"):
+        pegasos.SVC(kernel="precomputed").fit(K, np.sort(y))
+    # Two rows of different classes, none of them looked at, that are more alike than equal ones.
+    K = rbf_kernel(X, gamma=0.2)
+    i, j = 1, int(np.flatnonzero(y != y[1])[3])
+    K[i, j] = K[j, i] = 3.0
+    with pytest.raises(ValueError, match="not positive semidefinite"):
+        pegasos.SVC(kernel="precomputed", C=100.0).fit(K, y)
+
+
 def test_kernels_that_are_no_kernels_are_refused():
     X, y = data(100)
     with pytest.raises(ValueError, match="not positive semidefinite"):

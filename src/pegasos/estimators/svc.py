@@ -30,6 +30,7 @@ from pegasos.history import History
 from pegasos.interrupt import Interruption
 from pegasos.kernel.kernels import NAMES, Kernel, gamma_of
 from pegasos.kernel.lanes import KernelTask, Lane, lanes_of, stacked
+from pegasos.kernel.layout import lane_coef, layout, sign_of
 from pegasos.kernel.pegasos import KernelPegasos
 from pegasos.kernel.points import Points
 from pegasos.kernel.run import KernelOutcome, KernelSolver
@@ -314,27 +315,12 @@ class SVC(ClassifierMixin, BaseEstimator):
         outcomes: Sequence[KernelOutcome],
         history: History,
     ) -> None:
-        """scikit-learn's attributes: support vectors by class, their coefficients of all lanes."""
+        """scikit-learn's attributes."""
         self._forget("map_", "coef_")
-        count = self.classes_.size
         self._pairs = [lane.pair for lane in lanes if lane.pair is not None]
-        dense = np.zeros((count - 1 if self._pairs else count, codes.size))
-        for k, (lane, outcome) in enumerate(zip(lanes, outcomes, strict=True)):
-            if lane.pair is None:
-                dense[k, lane.rows] = outcome.model.coef
-                continue
-            # Of pairs, as in LIBSVM: positive for the first class.
-            (i, j), first = lane.pair, lane.signs < 0
-            dense[j - 1, lane.rows[first]] = -outcome.model.coef[first]
-            dense[i, lane.rows[~first]] = -outcome.model.coef[~first]
-        found = np.flatnonzero(dense.any(axis=0))
-        self.support_ = found[np.argsort(codes[found], kind="stable")].astype(np.int32)
-        self.n_support_ = np.bincount(codes[self.support_], minlength=count).astype(np.int32)
-        # As in scikit-learn: of two classes positive for the second.
-        sign = -1.0 if self._pairs and count > 2 else 1.0
-        shown = dense[:, self.support_]
-        self.dual_coef_ = -shown if count == 2 else shown
-        self.intercept_ = sign * np.array([outcome.model.b for outcome in outcomes])
+        laid = layout(lanes, [outcome.model for outcome in outcomes], codes, self.classes_.size)
+        self.support_, self.n_support_ = laid.support, laid.n_support
+        self.dual_coef_, self.intercept_ = laid.dual_coef, laid.intercept
         empty = self.kernel == "precomputed"
         self.support_vectors_ = X[self.support_[:0] if empty else self.support_]
         self.shape_fit_ = X.shape
@@ -439,28 +425,14 @@ class SVC(ClassifierMixin, BaseEstimator):
         if hasattr(self, "map_"):
             with threadpool_limits(1, user_api="blas"):
                 return scores_of(self.map_, X, self.coef_.T, self.intercept_, self.n_jobs)
-        coef = self._lane_coef()
-        sign = -1.0 if self._pairs and self.classes_.size > 2 else 1.0
+        coef = lane_coef(self.dual_coef_, self.n_support_, self._pairs)
         with threadpool_limits(1, user_api="blas"):
             if self._kernel is None:
                 scores = X[:, self.support_] @ coef
             else:
                 scores = Points(self._kernel, X, self.n_jobs).scores(self.support_vectors_, coef)
+        sign = sign_of(bool(self._pairs), self.classes_.size)
         return np.asarray(scores + sign * self.intercept_)
-
-    def _lane_coef(self) -> Floats:
-        """(support vectors, lanes)."""
-        if not self._pairs:
-            return self.dual_coef_.T
-        count = self.classes_.size
-        sign = 1.0 if count == 2 else -1.0
-        ends = np.concatenate([[0], np.cumsum(self.n_support_)])
-        coef = np.zeros((self.support_.size, len(self._pairs)))
-        for k, (i, j) in enumerate(self._pairs):
-            of_i, of_j = slice(ends[i], ends[i + 1]), slice(ends[j], ends[j + 1])
-            coef[of_i, k] = sign * self.dual_coef_[j - 1, of_i]
-            coef[of_j, k] = sign * self.dual_coef_[i, of_j]
-        return coef
 
     def __sklearn_tags__(self) -> Any:
         """Sparse input is welcome; a precomputed matrix is cut in both directions."""

@@ -11,6 +11,10 @@ from pegasos.certificate import GaveUp, GiveUp, never
 from pegasos.kernel.kernels import Floats, Kernel
 from pegasos.kernel.points import Points
 
+NOT_SEMIDEFINITE = (
+    "the kernel is not positive semidefinite on these rows ({}): there is no optimum to be near "
+    "to; change gamma or coef0, or take another kernel"
+)
 _LOOKED_AT = 512  # rows
 _BLOCK_VALUES = 1 << 22  # of K, at a time
 
@@ -168,14 +172,17 @@ class ShiftedGram:
 def check_semidefinite(gram: Gram) -> None:
     """Raise ValueError where some of the rows prove that K is not positive semidefinite.
 
-    All of them, up to 512; beyond, as many at equal distances: a proof against K, none for it.
+    The diagonal, and all rows up to 512; beyond, as many at equal distances: a proof against K, none
+    for it.
     """
+    diagonal = gram.diagonal()
+    if diagonal.min() < 0:
+        at = int(diagonal.argmin())
+        raise ValueError(NOT_SEMIDEFINITE.format(f"K(x, x) = {diagonal[at]:.3g} for row {at}"))
     chosen = np.unique(np.linspace(0, gram.n - 1, min(gram.n, _LOOKED_AT)).astype(np.intp))
     part = gram.part(chosen)
     values = np.linalg.eigvalsh((part + part.T) / 2)
     if values[0] < -1e-5 * max(abs(values[-1]), 1e-300):
         raise ValueError(
-            "the kernel is not positive semidefinite on these rows (an eigenvalue of "
-            f"{values[0]:.3g} beside one of {values[-1]:.3g}): there is no optimum to be near to; "
-            "change gamma or coef0, or take another kernel"
+            NOT_SEMIDEFINITE.format(f"an eigenvalue of {values[0]:.3g} beside {values[-1]:.3g}")
         )

@@ -16,8 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pegasos import threads
+from pegasos.kernel.gram import NOT_SEMIDEFINITE
 from pegasos.kernel.kernels import Floats, Kernel
 from pegasos.kernel.points import Points
+from pegasos.rows import Blocks
 
 METHODS = ("nystroem", "fourier")
 _BLOCK_BYTES = 1 << 25  # of features, float64
@@ -138,8 +140,7 @@ def make_map(method: str, kernel: Kernel, X: Any, size: int, seed: int) -> Featu
     values, vectors = np.linalg.eigh((K + K.T) / 2)
     if values[0] < -1e-6 * max(values[-1], 0.0):
         raise ValueError(
-            "the kernel is not positive semidefinite on these rows (an eigenvalue of "
-            f"{values[0]:.3g} beside one of {values[-1]:.3g}); take another kernel"
+            NOT_SEMIDEFINITE.format(f"an eigenvalue of {values[0]:.3g} beside {values[-1]:.3g}")
         )
     kept = values > _CUT * values[-1]
     scale = np.zeros(values.size)
@@ -148,8 +149,8 @@ def make_map(method: str, kernel: Kernel, X: Any, size: int, seed: int) -> Featu
 
 
 @dataclass(frozen=True)
-class MappedRows:
-    """Rows X as a map sees them; ``pegasos.rows.Blocks``."""
+class MappedRows(Blocks):
+    """Rows X as a map sees them."""
 
     X: Any
     map: FeatureMap

@@ -31,10 +31,16 @@ _GROWTH = 1.5  # of the epochs between certificates, which cost about as much as
 class KernelPegasos:
     """The Pegasos algorithm with a kernel; ``batch_size`` rows per step.
 
-    It has no free intercept: without one, or with a penalised one.
+    It has no free intercept: without one, or with a penalised one. Without a limit it ends after
+    1000 epochs.
     """
 
     batch_size: int = 1
+
+    @property
+    def default_epochs(self) -> float:
+        """Its gap falls like 1 / epochs."""
+        return 1000.0
 
     def __post_init__(self) -> None:
         """Check the option."""

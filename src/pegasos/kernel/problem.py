@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pegasos.certificate import UNIT_ROUNDOFF, Certificate, Floats, GiveUp, never
-from pegasos.kernel.gram import Gram
+from pegasos.kernel.gram import NOT_SEMIDEFINITE, Gram
 
 
 @dataclass(frozen=True)
@@ -52,9 +52,15 @@ class KernelProblem:
     def proof(self, coef: Floats, f: Floats, b: float, alphas: Floats, g: Floats) -> Certificate:
         """Bounds from a model (f = K coef) and from alphas in the box (g = K (alphas y)).
 
-        All alphas are scaled by what raises D most.
+        All alphas are scaled by what raises D most. Raises ValueError where they prove that K is
+        not positive semidefinite: then they bound nothing.
         """
         size, square = float(alphas.sum()), float((alphas * self.y) @ g)
+        reach = max(size, float(np.abs(coef).sum()))
+        largest = float(np.abs(self.gram.diagonal()).max())
+        error = 1e3 * UNIT_ROUNDOFF * largest * reach * (reach + float(self.upper.sum()))
+        if min(square, float(coef @ f)) < -error:
+            raise ValueError(NOT_SEMIDEFINITE.format(f"a'Ka = {square:.3g} for some a"))
         theta = 1.0
         if square > 0 and size > 0:
             used = alphas > 0
@@ -62,7 +68,9 @@ class KernelProblem:
         dual = theta * size - theta**2 * square / 2
         if self.free:  # a point that misses sum a y = 0 by rounding bounds nothing by that much
             dual -= theta * abs(float(alphas @ self.y)) * (1.0 + abs(b))
-        reach = max(size, float(np.abs(coef).sum()))
-        largest = float(np.abs(self.gram.diagonal()).max())
-        error = 1e3 * UNIT_ROUNDOFF * largest * reach * (reach + float(self.upper.sum()))
-        return Certificate(self.primal(coef, f, b), self.scale * max(dual, 0.0), self.scale * error)
+        proof = Certificate(
+            self.primal(coef, f, b), self.scale * max(dual, 0.0), self.scale * error
+        )
+        if not proof.holds:
+            raise ValueError(NOT_SEMIDEFINITE.format("its bounds contradict each other"))
+        return proof

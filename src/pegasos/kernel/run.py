@@ -60,6 +60,10 @@ class Training(Protocol):
 class KernelSolver(Protocol):
     """A configuration that starts trainings."""
 
+    @property
+    def default_epochs(self) -> float | None:
+        """Limit where the user sets none."""
+
     def start(self, problem: KernelProblem, seed: int) -> Training:
         """Begin."""
 
@@ -87,6 +91,7 @@ def run(
 ) -> KernelOutcome:
     """Train until tol is proven, or a limit is reached."""
     training = solver.start(problem, seed)
+    most = solver.default_epochs if limits.none else limits.max_epochs
     model = Model(problem.y * 0.0, 0.0, problem.untrained())
     records: list[Record] = []
     target, look_at = tol, _LOOK_AFTER
@@ -100,6 +105,8 @@ def run(
             reason = "max_time"
         elif limits.max_steps is not None and training.steps >= limits.max_steps:
             reason = "max_steps"
+        elif most is not None and training.visits >= most * problem.n:
+            reason = "max_epochs"
         near, spent = training.near(target), training.spent()
         if not (near or spent or reason is not None or seconds >= look_at):
             continue

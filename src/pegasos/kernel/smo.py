@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 from pegasos import _core, threads
 from pegasos.certificate import Floats, GiveUp, never
 from pegasos.kernel.cache import Cache
-from pegasos.kernel.gram import Gram
+from pegasos.kernel.gram import NOT_SEMIDEFINITE, Gram
 from pegasos.kernel.problem import KernelProblem
 from pegasos.kernel.run import Model
 
 _TOGETHER = 64  # rows of K computed at once
 _SHARE = 0.7  # of the largest violation: while rows that are here violate so much, they move
 _WIDE = 256  # threads pay from 16,384 rows on
+_BELOW_ZERO = 1e-4  # what float32 can make of a curvature of 0, and far more
 _SLICE = 2000  # steps between two looks at the keyboard
 _FIRST_TOLERANCE = 1e-2
 _LAST_TOLERANCE = 1e-10
@@ -39,6 +40,10 @@ class SMO:
 
     cache_size: float = 1000
     n_jobs: int | None = None
+
+    @property
+    def default_epochs(self) -> None:
+        """It ends by itself."""
 
     def start(self, problem: KernelProblem, seed: int) -> SMOTraining:  # noqa: ARG002
         """Begin at 0."""
@@ -119,7 +124,7 @@ class SMOTraining:
 
     def _step(self, steps: int) -> str:
         rows, cache = self.rows, self.cache
-        end, done, _, gain, cache.clock = _core.smo_advance(
+        end, done, _, gain, flattest, cache.clock = _core.smo_advance(
             y=rows.y, upper=rows.upper, diagonal=rows.diagonal, a=rows.a, slack=rows.slack,
             marks=rows.marks, rows=cache.rows, place=cache.place, used=cache.used,
             clock=cache.clock, balanced=self.free, tolerance=self.tolerance, share=_SHARE,
@@ -127,6 +132,10 @@ class SMOTraining:
         )  # fmt: skip
         self.steps += done
         self.dual += gain
+        if flattest < -_BELOW_ZERO * float(rows.diagonal.max()):
+            raise ValueError(
+                NOT_SEMIDEFINITE.format(f"K(x, x) + K(z, z) - 2 K(x, z) = {flattest:.3g} for some")
+            )
         if end == "missing":
             cache.fetch(self._wanted())
         return str(end)

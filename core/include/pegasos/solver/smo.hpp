@@ -44,6 +44,7 @@ struct SmoProgress {
   std::int64_t steps;
   double violation;  // the largest of all rows
   double gain;       // of the objective
+  double flattest;   // the least curvature of a step: negative if K is not positive semidefinite
 };
 
 // At most `work` steps, until no pair violates optimality by more than `tolerance`, or none of
