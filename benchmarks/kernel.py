@@ -2,8 +2,8 @@
 
 Ours runs to a certified 1e-3, on one thread and on two; LIBSVM at the loosest tol of those tried
 whose dual objective is as good as ours. Runs are interleaved, each in a process of its own; ratios
-are of medians. ``--optimum`` compares dual objectives at tight tolerances, ``--approximation`` trains
-1,000 Nystroem features of 200,000 rows of covtype, standardised.
+are of medians. ``--optimum`` compares dual objectives at tight tolerances, ``--approximation``
+trains 1,000 Nystroem features of 200,000 rows of covtype, standardised.
 """
 
 import argparse
@@ -136,7 +136,8 @@ def approximation(C):
     after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     linear = pegasos.LinearSVC(C=C).fit(A, y[train])
     print(
-        f"covtype, 200,000 rows, C={C:g}: {seconds:.0f} s, proven {model.certificate_.relative_gap:.1g}, "
+        f"covtype, 200,000 rows, C={C:g}: {seconds:.0f} s, "
+        f"proven {model.certificate_.relative_gap:.1g}, "
         f"memory {after / 2**20:.2f} GiB ({before / 2**20:.2f} before); right of 100,000 others: "
         f"{model.score(B, y[test]):.4f}, linear {linear.score(B, y[test]):.4f}",
         flush=True,

@@ -54,6 +54,36 @@ def test_ctrl_c_returns_a_certified_model(solver):
     assert float(done.stdout.split()[1]) < 5  # 0.5 s on a quiet machine
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        "kernel='rbf', C=1e4",
+        "solver='pegasos'",
+        "approximation='nystroem', n_components=300, C=1e6",
+    ],
+)
+def test_ctrl_c_ends_a_fit_with_a_kernel(options):
+    done = run_script(f"""
+        import warnings
+        warnings.simplefilter("ignore")
+        sent = []
+        def press():
+            time.sleep(4.0)
+            sent.append(time.perf_counter())
+            os.kill(os.getpid(), signal.SIGINT)
+        threading.Thread(target=press).start()
+        model = pegasos.SVC({options}, tol=1e-12, max_time=60, random_state=0)
+        model.fit(X[:20_000], y[:20_000])
+        took = time.perf_counter() - sent[0]
+        assert model.stop_reason_ == "interrupted", model.stop_reason_
+        assert np.isfinite(model.certificate_.primal)
+        assert model.score(X[:1000], y[:1000]) > 0.5
+        print("took", took)
+    """)
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout.split()[1]) < 5  # 0.5 s on a quiet machine
+
+
 def test_a_second_ctrl_c_raises():
     done = run_script("""
         pressed = []

@@ -172,8 +172,8 @@ class ShiftedGram:
 def check_semidefinite(gram: Gram) -> None:
     """Raise ValueError where some of the rows prove that K is not positive semidefinite.
 
-    The diagonal, and all rows up to 512; beyond, as many at equal distances: a proof against K, none
-    for it.
+    The diagonal, and all rows up to 512; beyond, as many at equal distances: a proof against K,
+    none for it.
     """
     diagonal = gram.diagonal()
     if diagonal.min() < 0:

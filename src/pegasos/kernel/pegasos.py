@@ -132,7 +132,7 @@ class PegasosTraining:
         f, g = np.ascontiguousarray(both.T)
         return Model(coef, 0.0, problem.proof(coef, f, 0.0, alphas, g))
 
-    def refused(self) -> None:
+    def refused(self, *, near: bool) -> None:
         """Go on."""
 
     def finish(self, model: Model) -> Model:

@@ -15,7 +15,9 @@ from pegasos.kernel.problem import KernelProblem
 from pegasos.limits import Limits
 
 _PATIENCE = 0.3  # seconds that a certificate may take after a Ctrl-C
-_LOOK_AFTER = 10.0  # seconds: a run that takes longer is certified on the way, ever more rarely
+# A run that takes longer is certified on the way, so that an interrupt costs a part of it at most:
+# after so many seconds, then whenever it has gone on for a half, or for so many certificates' time.
+_LOOK_AFTER, _LONGER, _CERTIFICATES = 2.0, 1.5, 8.0
 
 
 @dataclass(frozen=True)
@@ -50,8 +52,8 @@ class Training(Protocol):
     def certify(self, give_up: GiveUp) -> Model:
         """The model as it is, with bounds from scratch."""
 
-    def refused(self) -> None:
-        """Hear that the last certificate was not good enough."""
+    def refused(self, *, near: bool) -> None:
+        """Hear that the last certificate was not good enough, and whether it should have been."""
 
     def finish(self, model: Model) -> Model:
         """The last touch to a model that is good enough."""
@@ -110,13 +112,16 @@ def run(
         near, spent = training.near(target), training.spent()
         if not (near or spent or reason is not None or seconds >= look_at):
             continue
+        asked_at = time.perf_counter()
         try:
             patience = Patience(interruption, reason == "interrupted", _PATIENCE)
             model = training.certify(patience.over)
         except GaveUp:
             reason = "interrupted"
             break
-        look_at = 2 * (time.perf_counter() - began)
+        now = time.perf_counter()
+        look_at = now - began + _CERTIFICATES * (now - asked_at)
+        look_at = max(look_at, _LONGER * (now - began))
         records.append(
             Record(
                 training.visits / problem.n,
@@ -134,5 +139,5 @@ def run(
             reason = "precision"
         elif near:
             target /= 2
-        training.refused()
+        training.refused(near=near or spent)
     return KernelOutcome(model, History(records), reason, training.steps)

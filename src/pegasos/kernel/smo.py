@@ -75,19 +75,25 @@ class _Rows:
         self.marks |= np.where(self.y > 0, can_grow, can_shrink) * np.uint8(_core.SMO_RISES)
         self.marks |= np.where(self.y > 0, can_shrink, can_grow) * np.uint8(_core.SMO_FALLS)
 
-    def ends(self) -> tuple[float, float]:
-        """The largest slack of those that may rise, the least of those that may fall."""
-        rises, falls = self.slack[self.rises()], self.slack[self.falls()]
-        return (
-            float(rises.max()) if rises.size else -np.inf,
-            float(falls.min()) if falls.size else np.inf,
-        )
-
     def rises(self) -> NDArray[np.bool_]:
         return np.asarray(self.marks & _core.SMO_RISES, dtype=bool)
 
     def falls(self) -> NDArray[np.bool_]:
         return np.asarray(self.marks & _core.SMO_FALLS, dtype=bool)
+
+    def ends(self, slack: Floats | None = None) -> tuple[float, float]:
+        """The largest slack of those that may rise, the least of those that may fall."""
+        slack = self.slack if slack is None else slack
+        rises, falls = slack[self.rises()], slack[self.falls()]
+        return (
+            float(rises.max()) if rises.size else -np.inf,
+            float(falls.min()) if falls.size else np.inf,
+        )
+
+    def intercept(self, slack: Floats | None = None) -> float:
+        """The middle of what the optimum leaves open."""
+        ends = [end for end in self.ends(slack) if np.isfinite(end)]
+        return float(np.mean(ends)) if ends else 0.0
 
 
 class SMOTraining:
@@ -187,7 +193,8 @@ class SMOTraining:
         if not self.converged and self.steps < self.look_at:
             return False
         self.look_at = self.steps + self.every
-        rows, b = self.rows, self._intercept()
+        rows = self.rows
+        b = rows.intercept() if self.free else 0.0
         missing = rows.y * (rows.slack - b)
         gap = float(rows.upper @ np.maximum(0.0, missing)) - float(rows.a @ missing)
         near = gap <= tol * self.dual
@@ -199,31 +206,28 @@ class SMOTraining:
         """Whether no row violates optimality any more."""
         return self.converged and self.tolerance <= _LAST_TOLERANCE
 
-    def _intercept(self) -> float:
-        """The middle of what the optimum leaves open."""
-        if not self.free:
-            return 0.0
-        ends = [end for end in self.rows.ends() if np.isfinite(end)]
-        return float(np.mean(ends)) if ends else 0.0
-
     def certify(self, give_up: GiveUp = never) -> Model:
-        """The bounds, recomputed; steps go on with all rows, from what was found."""
+        """The bounds, recomputed from all rows; the steps to come do not depend on it."""
         self._put_back()
-        alphas = self.all.a
+        self.all.mark()
+        alphas = self.all.a.copy()
         coef = alphas * self.problem.y
-        f = self.problem.scores(coef, give_up)
+        self._exact = self.problem.scores(coef, give_up)
+        b = self.all.intercept(self.problem.y - self._exact) if self.free else 0.0
+        return Model(coef, b, self.problem.proof(coef, self._exact, b, alphas, self._exact))
+
+    def refused(self, *, near: bool) -> None:
+        """If float32 or rows left out were the reason: go on with exact slacks, and all rows."""
+        if near:
+            self.converged = False
+            self._refresh()
+
+    def _refresh(self) -> None:
+        self.all.slack[:] = self.problem.y - self._exact
+        self.dual = float(self.all.a.sum()) - float((self.all.a * self.all.y) @ self._exact) / 2
         if self.rows is not self.all:
             self.rows = self.all
             self.cache.widen(self.all.gram, self.all.marks)
-        self.all.slack[:] = self.problem.y - f
-        self.all.mark()
-        self.dual = float(alphas.sum()) - float(coef @ f) / 2
-        b = self._intercept()
-        return Model(coef.copy(), b, self.problem.proof(coef, f, b, alphas, f))
-
-    def refused(self) -> None:
-        """Go on; rows may be left out again soon."""
-        self.converged = False
 
     def finish(self, model: Model) -> Model:
         """Solve tiny problems to the last digits: slack anew in float64, then steps."""
@@ -231,6 +235,7 @@ class SMOTraining:
             return model
         self.tolerance = _POLISHED
         for _ in range(_MOST_POLISHING):
+            self._refresh()
             before = self.steps
             while self._step(_SLICE) != "converged":
                 if self.steps - before > 100 * self.problem.n:
