@@ -50,7 +50,8 @@ def run_any(
     Lanes go together where they have to: for the stochastic solvers, whose steps they share, for
     classes that are one problem, and where a ``monitor`` looks at all of them.
     """
-    apart = solver is None or solver.exact
+    # Rows that are read from disk are read for all lanes at once.
+    apart = (solver is None or solver.exact) and problem.rows.blocks is None
     if problem.lanes > 1 and apart and monitor is None and not problem.joint:
         return run_lanes(problem, plan, keep_duals=keep_duals, **options)
     choice, tol = plan(problem)

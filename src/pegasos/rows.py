@@ -25,6 +25,9 @@ class Blocks(ABC):
     taken with z, and only vectors of the size of w go through ``transform``.
     """
 
+    y: Any = None  # labels and weights of the rows' own, if they have any
+    sample_weight: Any = None
+
     @property
     @abstractmethod
     def shape(self) -> tuple[int, int]:
@@ -35,15 +38,37 @@ class Blocks(ABC):
     def transform(self) -> NDArray[np.float64] | None:
         """(d, d); None: x = z."""
 
+    @property
     @abstractmethod
-    def ranges(self) -> list[tuple[int, int]]:
-        """The rows of each block; each begins at a multiple of 128."""
+    def size(self) -> int:
+        """Stored values."""
 
     @abstractmethod
-    def block(
-        self, lo: int, hi: int, workers: int, only: NDArray[np.bool_] | None = None
-    ) -> NDArray[Any]:
-        """z of these rows: one of the ranges; ``only`` some need be right."""
+    def ranges(self) -> list[tuple[int, int]]:
+        """The rows of each block."""
+
+    @abstractmethod
+    def block(self, lo: int, hi: int, workers: int, only: NDArray[np.bool_] | None = None) -> Any:
+        """z of these rows, one of the ranges, dense or CSR; ``only`` some need be right."""
+
+    def expect(self, lo: int) -> None:  # noqa: B027 - a hint
+        """Hear that the block that begins with this row is next."""
+
+    @property
+    def aligned(self) -> bool:
+        """Whether every block begins at a multiple of 128 rows: as samples of rows do."""
+        return True
+
+    @property
+    def stored(self) -> tuple[float, float, int]:
+        """Values and bytes of a row, on average, and values of the longest."""
+        d = self.shape[1]
+        return float(d), 8.0 * d, d
+
+    @property
+    def dense(self) -> bool:
+        """Whether blocks are arrays."""
+        return True
 
     @abstractmethod
     def norm_bounds(self) -> NDArray[np.float64]:
@@ -119,9 +144,9 @@ def products(X: Any, coef: NDArray[np.float64]) -> NDArray[np.float64]:
     return out
 
 
-def block_rows(array: NDArray[Any], bias: float) -> Rows:
-    """A dense block of rows that need no check; without norms."""
-    return _dense(array, bias)
+def block_rows(part: Any, bias: float) -> Rows:
+    """A block of rows that need no check; without norms."""
+    return _csr(part, bias) if sparse.issparse(part) else _dense(part, bias)
 
 
 def _blocks(X: Blocks, bias: float) -> Rows:
@@ -129,7 +154,7 @@ def _blocks(X: Blocks, bias: float) -> Rows:
     nothing = np.zeros(n + 1, dtype=np.int64)
     core = _core.Rows.csr(np.zeros(0), np.zeros(0, dtype=np.int64), nothing, d, bias)
     norms = X.norm_bounds() + bias**2
-    return Rows(core, norms, d, 8.0 * d, d, None, X, X.condition())
+    return Rows(core, norms, *X.stored, None, X, X.condition())
 
 
 class _OutOfOrderError(ValueError):

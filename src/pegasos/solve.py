@@ -14,11 +14,13 @@ from pegasos import sparse
 from pegasos.arguments import floats, functions, number
 from pegasos.certificate import Certificate
 from pegasos.certificate import certify as certify_problem
+from pegasos.data.dataset import Chunks
 from pegasos.driver import Callback, StopReason
 from pegasos.fleet import run_any
 from pegasos.history import History
 from pegasos.limits import Limits
 from pegasos.problem import Intercept, Loss, Problem, make_problem
+from pegasos.rows import Blocks
 from pegasos.solvers import Solver, by_name, choice_of
 
 
@@ -50,7 +52,7 @@ class Result:
 
 def solve(
     X: Any,
-    y: ArrayLike,
+    y: ArrayLike | None = None,
     *,
     lam: ArrayLike | None = None,
     C: ArrayLike | None = None,
@@ -73,7 +75,8 @@ def solve(
     Parameters
     ----------
     X : (n, d) array or sparse matrix; used in place if C-contiguous or CSR and of float32,
-        float64, int8 or uint8.
+        float64, int8 or uint8. Or ``pegasos.data.chunks.Chunks``: rows on disk, with labels and
+        weights of their own, that are read a block at a time.
     y : (n,) with two values, the larger one positive; or (n, K) in {-1, 0, +1} for K problems
         over the same rows (0: the row is not part of that problem).
     lam, C : the regularization, exactly one of them; a number, or one per problem. The
@@ -112,6 +115,12 @@ def solve(
             limits = Limits(max_epochs=config.default_epochs)
     mode = resolve_intercept(intercept, config, intercept_scaling)
     check_scaling(mode, intercept_scaling)
+    X = rows_of(X, n_jobs)
+    if isinstance(X, Blocks):
+        y = X.y if y is None else y
+        sample_weight = X.sample_weight if sample_weight is None else sample_weight
+    if y is None:
+        raise ValueError("y is missing: the rows have no labels")
     labels, single = _labels(y)
     problem = make_problem(
         X,
@@ -148,6 +157,15 @@ def solve(
         epochs=outcome.epochs,
         duals=duals[:, 0] if single else duals,
     )
+
+
+def rows_of(X: Any, n_jobs: int | None) -> Any:
+    """X; chunks as rows that come by blocks, read once."""
+    if not isinstance(X, Chunks):
+        return X
+    from pegasos.chunk_rows import ChunkRows  # here: most fits do without, and start sooner
+
+    return ChunkRows(X, n_jobs)
 
 
 def certify(

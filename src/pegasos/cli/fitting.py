@@ -19,6 +19,7 @@ from pegasos.data.dataset import Data
 from pegasos.driver import Outcome
 from pegasos.model import LinearModel, Scheme
 from pegasos.problem import check_sample_weight
+from pegasos.rows import Blocks
 from pegasos.steps.base import Step
 from pegasos.tasks.labels import check_classes_weigh
 from pegasos.tasks.multilabel import train_labels
@@ -196,6 +197,8 @@ def parameters_of(training: Training, given: FitArguments, class_weight: Any) ->
 def fingerprint(data: Data) -> dict[str, Any]:
     """The shape of the training rows, and a checksum over all of them."""
     X = data.X
+    if isinstance(X, Blocks):
+        return {"rows": X.shape[0], "features": X.shape[1], "values": X.size}
     parts = [X.indptr, X.indices, X.data] if sparse.issparse(X) else [X]
     values = int(X.nnz if sparse.issparse(X) else X.size)
     crc = 0

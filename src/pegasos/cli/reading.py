@@ -16,6 +16,7 @@ from pegasos.cli.say import Voice, class_name, percent, size
 from pegasos.data import FORMATS, format_of
 from pegasos.data import read as read_data
 from pegasos.data.dataset import Data, Options
+from pegasos.rows import Blocks
 from pegasos.steps import scale, text
 from pegasos.steps.base import Step
 
@@ -198,7 +199,9 @@ def tell_bad_lines(voice: Voice, data: Data) -> None:
 
 
 def bytes_of(X: Any) -> int:
-    """Bytes of the rows."""
+    """Bytes of the rows, as far as they are in memory."""
+    if isinstance(X, Blocks):
+        return 0
     if sparse.issparse(X):
         return int(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes)
     return int(X.nbytes)

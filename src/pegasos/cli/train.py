@@ -37,6 +37,18 @@ def train(
         int | None,
         typer.Option("-v", "--cv", help="Measure the accuracy by this many folds, too.", min=2),
     ] = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            "--memory",
+            metavar="SIZE",
+            help="Take no more memory than this (300M, 2G): rows are read a block at a time from a "
+            "cache, which is made first.",
+        ),
+    ] = None,
+    cache_dir: Annotated[
+        Path | None, typer.Option("--cache-dir", help="Where that cache goes; beside DATA.")
+    ] = None,
     overwrite: Overwrite = False,
     *,
     read: ReadArguments,
@@ -56,6 +68,8 @@ def train(
       pegasos train a9a a9a.model --C 0.1 --tol 1e-4 --eval a9a.t
 
       pegasos train reviews.csv --text review --label stars
+
+      pegasos train big.svm --memory 2G
     """
     from pegasos.cli.fitting import training_of
     from pegasos.cli.reading import read_prepared
@@ -70,7 +84,15 @@ def train(
     target = model or data.with_name(data.name + ".model")
     check_target(target, overwrite)
     training_of(fit, C, lam, 0.0)  # wrong options are told before the file is read
-    rows = read_prepared(voice, data, read, prepare, fit.threads)
+    if memory is None:
+        rows = read_prepared(voice, data, read, prepare, fit.threads)
+    else:
+        from pegasos.cli.large import parsed_size, read_large
+
+        if cv is not None:
+            raise CommandError("--cv needs the rows in memory: leave out --memory")
+        budget = parsed_size(memory)
+        rows = read_large(voice, data, read, prepare, fit.threads, budget, cache_dir)
     fitted, asked = fit_and_save(voice, fit, rows, target, overwrite, C=C, lam=lam)
     try:
         if cv is not None and not asked:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -17,26 +18,55 @@ from pegasos.data.slices import VALUES
 def blocks(path: str | os.PathLike[str], options: Options) -> Iterator[Data]:
     """The file in order, some megabytes at a time."""
     parquet = options.format == "parquet"
+    row = 0
+    with _whole(path), _open(path, parquet) as file:
+        schema = file.schema_arrow if parquet else file.schema
+        columns = assign(path, schema.names, len(schema.names), options)
+        _check_types(path, columns, schema)
+        for batch in _batches(file, parquet, columns):
+            batch.validate(full=True)  # offsets out of range would be followed blindly
+            if batch.num_rows:
+                yield _data(path, columns, batch, options, row)
+                row += batch.num_rows
+    if not row:
+        raise DataError(path, "no rows")
+
+
+class RowGroups:
+    """The row groups of a Parquet file, in any order."""
+
+    def __init__(self, path: str | os.PathLike[str], options: Options) -> None:
+        """Look at its schema; the file is opened for each read, so that threads share nothing."""
+        need_pyarrow()
+        self.path, self.options = path, options
+        with _whole(path), _open(path, True) as file:
+            self.schema, self.count = file.schema_arrow, int(file.num_row_groups)
+        self.columns = assign(path, self.schema.names, len(self.schema.names), options)
+        _check_types(path, self.columns, self.schema)
+
+    def read(self, number: int) -> Data:
+        """One of them."""
+        with _whole(self.path), _open(self.path, True) as file:
+            table = file.read_row_group(number).combine_chunks()
+            batch = table.to_batches()[0] if table.num_rows else None
+            if batch is None:
+                raise DataError(self.path, f"row group {number} has no rows")
+            batch.validate(full=True)
+            return _data(self.path, self.columns, batch, self.options, 0)
+
+
+@contextmanager
+def _whole(path: Any) -> Iterator[None]:
+    """Damage by its name."""
     pa = need_pyarrow()
     try:
-        with _open(path, parquet) as file:
-            schema = file.schema_arrow if parquet else file.schema
-            columns = assign(path, schema.names, len(schema.names), options)
-            _check_types(path, columns, schema)
-            row = 0
-            for batch in _batches(file, parquet, columns):
-                batch.validate(full=True)  # offsets out of range would be followed blindly
-                if batch.num_rows:
-                    yield _data(path, columns, batch, options, row)
-                    row += batch.num_rows
+        yield
     except (pa.ArrowException, UnicodeDecodeError) as error:
         raise DataError(path, f"not a whole file of this format: {error}") from None
     except OSError as error:
         if error.errno is not None:
             raise
         raise DataError(path, f"not a whole file of this format: {error}") from None
-    if not row:
-        raise DataError(path, "no rows")
 
 
 def read(path: str | os.PathLike[str], options: Options) -> Data:

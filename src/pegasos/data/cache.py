@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import os
 import zlib
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
@@ -63,6 +65,52 @@ class Cache:
         for number in range(self.n_blocks):
             self._check(number)
         return self._data(self._arrays)
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        blocks = self.manifest.blocks
+        return blocks[-1].row + blocks[-1].rows if blocks else 0
+
+    def some_rows(self, lo: int, hi: int) -> Data:
+        """Rows from ``lo`` to ``hi``, checked, in place."""
+        for number in self._touched(lo, hi):
+            self._check(number)
+        return self._data(self._between(lo, hi))
+
+    def will_need(self, lo: int, hi: int) -> None:
+        """Ask the system to read rows ahead, where it can be asked."""
+        if not hasattr(os, "posix_fadvise"):
+            return
+        wanted = self._touched(lo, hi)
+        if not wanted:
+            return
+        first, last = self.manifest.blocks[wanted[0]], self.manifest.blocks[wanted[-1]]
+        for name in self._arrays:
+            begin, end = first.ranges[name][0], sum(last.ranges[name][:2])
+            with suppress(OSError), open(self._file(name), "rb") as file:
+                os.posix_fadvise(file.fileno(), begin, end - begin, os.POSIX_FADV_WILLNEED)
+
+    def _touched(self, lo: int, hi: int) -> list[int]:
+        """The blocks that hold rows from ``lo`` to ``hi``."""
+        starts = [block.row for block in self.manifest.blocks]
+        return list(range(bisect_right(starts, lo) - 1, bisect_left(starts, hi)))
+
+    def _between(self, lo: int, hi: int) -> dict[str, NDArray[Any]]:
+        """Rows of all arrays; of starts, the end of the last row too."""
+        parts: dict[str, NDArray[Any]] = {}
+        for starts, entries in (
+            ("indptr", ("indices", "values")),
+            ("label_indptr", ("label_indices",)),
+        ):
+            if starts in self._arrays:
+                parts[starts] = self._arrays[starts][lo : hi + 1]
+                first, last = int(parts[starts][0]), int(parts[starts][-1])
+                parts |= {name: self._arrays[name][first:last] for name in entries}
+        return {
+            name: parts[name] if name in parts else array[lo:hi]
+            for name, array in self._arrays.items()
+        }
 
     def _part(self, block: Block, name: str) -> NDArray[Any]:
         """A block of an array; of those that begin with 0, the entry before it too."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -49,6 +50,31 @@ class Data:
     def n(self) -> int:
         """Rows."""
         return len(self.text) if self.X is None and self.text is not None else self.X.shape[0]
+
+
+class Chunks(ABC):
+    """Blocks of rows that can be read in any order, any number of times: data larger than memory.
+
+    ``pegasos.data.chunks`` has those of files. To bring rows of your own, say how many blocks there
+    are, and read one.
+    """
+
+    @property
+    @abstractmethod
+    def n_blocks(self) -> int:
+        """How many blocks there are."""
+
+    @abstractmethod
+    def read(self, number: int) -> Data:
+        """The rows of a block: ``Data(X, y, sample_weight)``."""
+
+    def expect(self, number: int) -> None:  # noqa: B027 - a hint
+        """Hear that this block will be read soon."""
+
+    @property
+    def in_place(self) -> bool:
+        """Whether blocks that were read take no memory: they are kept then."""
+        return False
 
 
 @dataclass(frozen=True)

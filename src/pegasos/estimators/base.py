@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
@@ -18,10 +18,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pegasos.certificate import Certificate
+from pegasos.data.dataset import Chunks
 from pegasos.driver import Outcome
 from pegasos.problem import check_sample_weight
 from pegasos.progress import ProgressLine
 from pegasos.rows import IN_PLACE
+from pegasos.solve import rows_of
 from pegasos.tasks.decision import chosen, decision
 from pegasos.tasks.labels import check_classes_weigh
 from pegasos.tasks.options import checked_training
@@ -127,8 +129,12 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
-    def _checked_data(self, X: Any, y: ArrayLike, sample_weight: Any) -> tuple[Any, Any, Any]:
+    def _checked_data(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
         """X, y (classes, or an indicator matrix) and the sample weights as (n, 1)."""
+        if isinstance(X, Chunks):
+            return self._checked_chunks(X, y, sample_weight)
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed: y cannot be None")
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=READ_TYPES, order="C", multi_output=True,
             ensure_all_finite=False,
@@ -137,6 +143,21 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         if sample_weight is not None:
             sample_weight = check_sample_weight(sample_weight, X.shape[0])
         return X, y, sample_weight
+
+    def _checked_chunks(self, X: Chunks, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+        """Rows that come by blocks, with labels and weights of their own unless given."""
+        rows = rows_of(X, self.n_jobs)
+        y = rows.y if y is None else np.asarray(y)
+        weight = rows.sample_weight if sample_weight is None else sample_weight
+        if y is None:
+            raise ValueError("the chunks have no labels: give y")
+        if y.shape != rows.shape[:1]:
+            raise ValueError(f"the chunks have {rows.shape[0]} rows, y the shape {y.shape}")
+        check_classification_targets(y)
+        self.n_features_in_ = rows.shape[1]
+        self._forget("feature_names_in_")
+        weight = None if weight is None else check_sample_weight(weight, rows.shape[0])
+        return rows, y, weight
 
     def _task(self, X: Any, y: Any, weight: NDArray[np.float64] | None) -> Task:
         """Rows and the class of each."""

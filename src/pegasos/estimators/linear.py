@@ -137,9 +137,16 @@ class LinearSVC(LinearClassifier):
         self.verbose = verbose
 
     def fit(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, eval_set: Any = None
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        eval_set: Any = None,
     ) -> Self:
         """Train on X (n, d) and the classes y (n,), or labels y (n, labels) of zeros and ones.
+
+        X may be ``pegasos.data.chunks``: rows on disk, with labels and weights of their own, that
+        are read a block at a time.
 
         Labels, dense or sparse, are trained each by itself, in blocks that fit memory; ``coef_`` is
         then sparse where that is smaller.

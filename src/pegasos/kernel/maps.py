@@ -148,12 +148,12 @@ def make_map(method: str, kernel: Kernel, X: Any, size: int, seed: int) -> Featu
     return NystroemMap(kernel, landmarks, vectors * scale)
 
 
-@dataclass(frozen=True)
 class MappedRows(Blocks):
     """Rows X as a map sees them."""
 
-    X: Any
-    map: FeatureMap
+    def __init__(self, X: Any, map: FeatureMap) -> None:
+        """Nothing is made yet."""
+        self.X, self.map = X, map
 
     @property
     def shape(self) -> tuple[int, int]:

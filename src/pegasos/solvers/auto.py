@@ -101,8 +101,8 @@ def fixed(solver: Solver) -> Choice:
 def choose(problem: Problem, tol: float) -> Choice:
     """The exact solvers for a problem, by the cost model above."""
     rows, d = problem.rows, problem.rows.d
-    if rows.blocks is not None:
-        return replace(_second_order(problem, tol)[0], reason="rows come by blocks")
+    if rows.blocks is not None and rows.blocks.transform is not None:
+        return replace(_second_order(problem, tol)[0], reason="features are made by blocks")
     matrix = 24.0 * d * d
     if d > _MOST_FEATURES or matrix > max(_SMALL_MATRICES, rows.n * rows.row_bytes):
         return Choice(
@@ -176,7 +176,8 @@ def _gram(problem: Problem) -> float:
 
 
 def _dense(problem: Problem) -> bool:
-    return problem.rows.dense is not None or problem.rows.blocks is not None
+    blocks = problem.rows.blocks
+    return problem.rows.dense is not None or (blocks is not None and blocks.dense)
 
 
 def _digits(tol: float) -> float:

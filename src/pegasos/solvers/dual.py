@@ -63,6 +63,7 @@ from pegasos.certificate import (
 from pegasos.problem import Problem
 from pegasos.solvers import order
 from pegasos.solvers.base import Solver, State, weight_zeros
+from pegasos.solvers.dual_blocks import IDLE, block_arrays, next_block, recall, visit_block
 
 _GROUP_LANES = 16  # wide enough that a row is read once for many lanes, few enough to shrink
 _IN_CACHE_BYTES = 1 << 23  # of X: prefetching its rows costs more than it gains
@@ -71,6 +72,7 @@ _FIRST_ROUNDS = 16  # in which threads merge in the first pass
 _CURSOR = {name: i for i, name in enumerate(_core.GROUP_CURSOR)}
 _IDLE_PASSES = 4  # over all rows, with nothing left to do: float64 is exhausted
 _PASS = {name: i for i, name in enumerate(_core.LANE_PASS)}
+_LISTS = ("bounds", "cursor", "orders", "rows", "chunks", "leaving")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,6 +90,7 @@ class DualCoordinate(Solver):
     intercepts: ClassVar[frozenset[str]] = frozenset({"none", "regularized", "free"})
     losses: ClassVar[frozenset[str]] = frozenset({"hinge", "squared_hinge"})
     exact: ClassVar[bool] = True
+    by_blocks: ClassVar[bool] = True
     warm_starts: ClassVar[bool] = True
     default_epochs: ClassVar[float | None] = None
 
@@ -111,6 +114,13 @@ class DualCoordinate(Solver):
             arrays["centre"][0, : problem.lanes] -= _pull(problem)[: problem.lanes] * balance
             weights |= {"b", "centre"}
         arrays["seed"] = np.array([seed], dtype=np.uint64)
+        if problem.rows.blocks is not None:
+            arrays |= {name: groups[name] for name in ("bounds", "cursor")}
+            arrays |= block_arrays(problem, groups["bounds"].size - 1)
+            if problem.intercept == "free":
+                arrays["balance"] = np.einsum("nk,nk->k", duals, problem.labels)
+            lanes = frozenset({"duals", "gaps", "balance", "far", "worst"} & arrays.keys())
+            return State(arrays, weights=frozenset(weights), per_lane=lanes)
         arrays |= groups
         return State(arrays, weights=frozenset(weights), per_lane=frozenset({"duals"}))
 
@@ -119,6 +129,8 @@ class DualCoordinate(Solver):
     ) -> bool:
         """Visit rows; a step is one row."""
         free = problem.intercept == "free"
+        if problem.rows.blocks is not None:
+            return self._advance_blocks(problem, state, work, min(stop_seen, stop_steps))
         leaps = self.second_order and problem.lanes == 1
         spans = leaps and state["slots"].size > 0
         return _core.dual_advance(
@@ -148,6 +160,28 @@ class DualCoordinate(Solver):
             stop_steps=stop_steps,
         )
 
+    def _advance_blocks(self, problem: Problem, state: State, work: int, stop: int) -> bool:
+        """Visit whole blocks: the last one may go a little beyond the stop."""
+        rows = problem.rows
+        longest = max(hi - lo for lo, hi in rows.blocks.ranges()) if rows.blocks else 0
+        options = {
+            "chunk_bits": 0,
+            "row_size": rows.row_size,
+            "in_cache": longest * rows.row_bytes < _IN_CACHE_BYTES,
+            "shrink": self.shrink,
+        }
+        pull = _pull(problem) if problem.intercept == "free" else None
+        while state.seen < stop:
+            if work <= 0:
+                return False
+            _, lo, hi = next_block(problem, state)
+            fresh = _groups(problem, 0, hi - lo)
+            fresh["orders"][:, 3] = state.seen  # random numbers used
+            lists: dict[str, Any] = {name: fresh[name] for name in _LISTS}
+            lists["knot"] = fresh["knot"] if problem.lanes == 1 and self.second_order else None
+            work -= visit_block(problem, state, lists, pull, options)
+        return True
+
     def weights(self, problem: Problem, state: State, give_up: GiveUp = never) -> Floats:
         """W, the columns of all groups side by side."""
         return _columns(state, problem.weights_shape, give_up)
@@ -159,6 +193,8 @@ class DualCoordinate(Solver):
     def estimate(self, problem: Problem, state: State) -> Floats | None:
         """The gap as met in the last pass; rows that left the list are taken to add nothing."""
         gap = state["passes"][:, _PASS["last_gap"]]
+        if problem.rows.blocks is not None:
+            gap = state["gaps"].sum(axis=0)
         w2 = np.zeros(problem.weights_shape[1])
         for lanes, block in _by_group(state["W"], state["bounds"], problem.weights_shape):
             w2[lanes] = np.einsum("jk,jk->k", block, block)
@@ -170,12 +206,16 @@ class DualCoordinate(Solver):
                 dual -= np.divide(a * a, 4 * costs, out=np.zeros_like(a), where=a > 0).sum(axis=0)
         return relative_gap(dual + gap, dual)
 
-    def stalled(self, problem: Problem, state: State) -> bool:  # noqa: ARG002
+    def stalled(self, problem: Problem, state: State) -> bool:
         """Whether several passes over all rows found every dual in its place."""
+        if problem.rows.blocks is not None:
+            return bool(state["sweep"][IDLE] >= _IDLE_PASSES)
         return bool((state["cursor"][:, _CURSOR["idle"]] >= _IDLE_PASSES).all())
 
     def refused(self, problem: Problem, state: State) -> None:
         """Look at every row again, and free b from the roundings of its steps."""
+        if problem.rows.blocks is not None:
+            recall(problem, state)
         state["cursor"][:, _CURSOR["recall"]] = 1
         if problem.intercept == "free":
             K = problem.lanes
@@ -189,6 +229,10 @@ class DualCoordinate(Solver):
         features = problem.weights_shape[0]
         columns = _columns(state, (features, state["W"].size // features), give_up)
         fresh = _groups(problem, int(state["cursor"][0, _CURSOR["seen"]]))
+        if problem.rows.blocks is not None:
+            fresh = {name: fresh[name] for name in ("bounds", "cursor")}
+            lists = block_arrays(problem, fresh["bounds"].size - 1)
+            fresh |= {name: lists[name] for name in ("rows", "active")}
         fresh["W"] = weight_zeros(problem.weights_shape).reshape(-1)
         for group, part in _by_group(fresh["W"], fresh["bounds"], problem.weights_shape):
             chosen = lanes[group]
@@ -207,9 +251,14 @@ def _fresh_passes(problem: Problem) -> Floats:
     return passes
 
 
-def _groups(problem: Problem, seen: int) -> dict[str, NDArray[Any]]:
-    """The arrays of groups that have visited ``seen`` rows and begin a pass over all rows."""
-    n, K = problem.n, problem.lanes
+def _groups(problem: Problem, seen: int, n: int | None = None) -> dict[str, NDArray[Any]]:
+    """The arrays of groups that have visited ``seen`` rows and begin a pass over all ``n`` rows.
+
+    Of rows that come by blocks, lists are made for a block at a time.
+    """
+    K = problem.lanes
+    if n is None:
+        n = problem.n if problem.rows.blocks is None else 0
     fours = -(-K // 4)
     wanted = -(-K // _GROUP_LANES)
     if fours >= problem.threads > 1:
@@ -285,7 +334,7 @@ def _pull(problem: Problem) -> Floats:
 
 def _weighted_rows(problem: Problem, duals: Floats) -> Floats:
     """Sum of a y x per lane."""
-    if problem.lanes == 1:
+    if problem.lanes == 1 and problem.rows.blocks is None:
         rows = np.flatnonzero(duals[:, 0]).astype(np.uint32)
         out = weight_zeros(problem.weights_shape)
         _core.add_rows(problem.core, rows, duals[rows, 0] * problem.labels[rows, 0], out[:, 0])
@@ -293,8 +342,9 @@ def _weighted_rows(problem: Problem, duals: Floats) -> Floats:
     total = GapSums.zeros(problem)
     zero_w, zero_b = np.zeros(problem.weights_shape), np.zeros(problem.lanes)
     for lo, hi in blocks(problem):
+        core, first, last = problem.part(lo, hi)
         _core.add_gap_sums(
-            problem.core, lo, hi, zero_w, zero_b, np.ascontiguousarray(duals[lo:hi]), total.sums,
+            core, first, last, zero_w, zero_b, np.ascontiguousarray(duals[lo:hi]), total.sums,
             total.U_positive, total.U_negative, None,
         )  # fmt: skip
     return total.U_positive if total.U_negative is None else total.U_positive - total.U_negative

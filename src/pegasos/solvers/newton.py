@@ -189,6 +189,8 @@ def _gap(problem: Problem, state: State) -> Floats:
 def _every(problem: Problem) -> int:
     """Of how many rows one is in the first sample; 1 if there is none."""
     n, d = int(problem.lane_rows[0]), problem.rows.d
+    if problem.rows.blocks is not None and not problem.rows.blocks.aligned:
+        return 1
     return _SAMPLED if n >= max(_FEWEST_ROWS, _ROWS_PER_FEATURE * d) else 1
 
 

@@ -1,0 +1,95 @@
+"""Data larger than memory: ``pegasos train --memory``."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from pegasos import threads
+from pegasos.chunk_rows import ChunkRows
+from pegasos.cli.arguments import PrepareArguments, ReadArguments
+from pegasos.cli.exits import CommandError, UsageError
+from pegasos.cli.reading import Prepared, columns_of, describe, options_of
+from pegasos.cli.say import Voice, size
+from pegasos.data import format_of
+from pegasos.data.cache import Cache
+from pegasos.data.cache_manifest import NAME
+from pegasos.data.chunks import CacheChunks
+from pegasos.data.convert import convert
+from pegasos.data.dataset import Data, DataError
+
+_UNITS = {"": 1, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+# Anonymous memory of a run: the interpreter and its libraries; for every row duals (three times:
+# those at work, those of the last certificate, and a block's own), norms, labels, lists; for every
+# feature weights, sums and their copies.
+_BASE, _ROW, _ROW_LANE, _FEATURE_LANE = 90e6, 34, 26, 96
+
+
+def parsed_size(text: str) -> int:
+    """Bytes of 300M, 2G, 2GiB, ..."""
+    plain = text.strip().upper().removesuffix("IB").removesuffix("B")
+    unit = plain[-1:] if plain[-1:] in "KMGT" else ""
+    try:
+        number = float(plain.removesuffix(unit))
+    except ValueError:
+        number = -1.0
+    if not 0 < number < float("inf"):
+        raise UsageError(f"--memory {text}: write a number and K, M, G or T, like 300M")
+    return int(number * _UNITS[unit])
+
+
+def read_large(
+    voice: Voice,
+    path: Path,
+    read: ReadArguments,
+    prepare: PrepareArguments,
+    n_jobs: int | None,
+    memory: int,
+    folder: Path | None,
+) -> Prepared:
+    """Rows in a cache beside the file, or in ``folder``, that are read a block at a time."""
+    began = time.perf_counter()
+    if prepare.text is not None or prepare.scale != "none":
+        raise UsageError("--memory takes rows of numbers as they are: leave out --text and --scale")
+    if read.multilabel:
+        raise UsageError("--memory takes classes, not rows with several labels")
+    options = options_of(read, labels=True, n_jobs=n_jobs)
+    cache = _cached(voice, path, options, folder)
+    opened = Cache.open(cache)
+    n, d = opened.rows, opened.manifest.features
+    classes = opened.manifest.label_names
+    lanes = len(classes) if classes is not None and len(classes) > 2 else 1
+    need = _BASE + n * (_ROW + _ROW_LANE * lanes) + _FEATURE_LANE * d * lanes
+    if need > memory:
+        raise CommandError(
+            f"{n:,} rows of {d:,} features need {size(need)} of memory even when they are read a "
+            f"block at a time: --memory allows {size(memory)}"
+        )
+    rows = ChunkRows(CacheChunks(opened), 1 if n_jobs is None else threads.resolve(n_jobs, 0))
+    data = Data(rows, rows.y, rows.sample_weight, feature_names=opened.manifest.feature_names)
+    describe(voice, path, data)
+    voice.tell(f"  read a block at a time from {cache} ({len(rows.ranges())} blocks)")
+    return Prepared(data, (), options, columns_of(read, prepare), time.perf_counter() - began)
+
+
+def _cached(voice: Voice, path: Path, options: object, folder: Path | None) -> Path:
+    """The cache of a file: itself, one that is there and newer, or a new one."""
+    if format_of(path) == "cache":
+        return path
+    place = (path.parent if folder is None else folder) / f"{path.name}.cache"
+    if not place.parent.is_dir():
+        raise CommandError(f"{place.parent}: there is no such folder")
+    manifest = place / NAME
+    if manifest.exists() and manifest.stat().st_mtime >= path.stat().st_mtime:
+        voice.tell(f"{place} is there and newer than {path}: it is used")
+        return place
+    if place.exists() and not manifest.exists():
+        raise CommandError(f"{place} is there and no cache: move it, or give --cache-dir")
+    voice.tell(f"{path} is converted to {place} first")
+    try:
+        convert(path, place, options, overwrite=place.exists())  # type: ignore[arg-type]
+    except DataError:
+        raise
+    except OSError as error:
+        raise CommandError(f"{place} could not be written: {error.strerror or error}") from None
+    return place

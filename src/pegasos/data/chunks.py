@@ -1,0 +1,176 @@
+"""Rows on disk that are read a block at a time, in any order: data larger than memory.
+
+``open_chunks`` takes caches, npy and Parquet files; text is converted to a cache first, and
+``spill`` does the same with rows that come only once, from a generator.
+"""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from pegasos import sparse
+from pegasos.data import read
+from pegasos.data.cache import Cache
+from pegasos.data.csr import make_csr
+from pegasos.data.dataset import Chunks, Data, DataError, Options
+from pegasos.data.formats import resolved
+
+MANY_BLOCKS, LEAST_BYTES, MOST_BYTES = 64, 1 << 20, 1 << 26
+"""Blocks of rows, unless told otherwise."""
+
+
+class CacheChunks(Chunks):
+    """A cache, memory-mapped: its pages are the system's, to keep or to drop."""
+
+    def __init__(
+        self, cache: Cache | str | os.PathLike[str], block_bytes: int | None = None
+    ) -> None:
+        """Blocks of about so many bytes; those of the cache are checked when they are read."""
+        self.cache = cache if isinstance(cache, Cache) else Cache.open(cache)
+        size = sum(
+            part[1] for block in self.cache.manifest.blocks for part in block.ranges.values()
+        )
+        self._n = self.cache.rows
+        self._rows = _rows_of_a_block(self._n, size, block_bytes)
+
+    @property
+    def n_blocks(self) -> int:
+        """How many blocks there are."""
+        return -(-self._n // self._rows)
+
+    def read(self, number: int) -> Data:
+        """The rows of a block, in place."""
+        return self.cache.some_rows(*self._range(number))
+
+    @property
+    def in_place(self) -> bool:
+        """They are pages of files."""
+        return True
+
+    def expect(self, number: int) -> None:
+        """Ask the system to read ahead."""
+        self.cache.will_need(*self._range(number))
+
+    def _range(self, number: int) -> tuple[int, int]:
+        return number * self._rows, min(self._n, (number + 1) * self._rows)
+
+
+class ArrayChunks(Chunks):
+    """Arrays, memory-mapped or not: X dense or CSR, y, and sample weights."""
+
+    def __init__(
+        self, X: Any, y: Any = None, sample_weight: Any = None, block_bytes: int | None = None
+    ) -> None:
+        """Blocks of about so many bytes."""
+        self.X, self.y, self.weight = X, y, sample_weight
+        n, d = X.shape
+        size = X.nnz * 12 if sparse.issparse(X) else n * d * X.itemsize
+        self._rows = _rows_of_a_block(n, size, block_bytes)
+
+    @property
+    def n_blocks(self) -> int:
+        """How many blocks there are."""
+        return -(-int(self.X.shape[0]) // self._rows)
+
+    def read(self, number: int) -> Data:
+        """The rows of a block."""
+        rows = slice(number * self._rows, (number + 1) * self._rows)
+        y = None if self.y is None else np.asarray(self.y[rows])
+        weight = None if self.weight is None else np.asarray(self.weight[rows])
+        return Data(self.X[rows], y, weight)
+
+
+def _rows_of_a_block(n: int, size: int, block_bytes: int | None) -> int:
+    """A multiple of 128; by default for many blocks, so that a random order of them mixes rows."""
+    if block_bytes is None:
+        block_bytes = max(LEAST_BYTES, min(MOST_BYTES, size // MANY_BLOCKS))
+    return max(1, int(n * block_bytes / max(size, 1)) // 128) * 128
+
+
+class ParquetChunks(Chunks):
+    """Row groups of Parquet files."""
+
+    def __init__(self, paths: Sequence[str | os.PathLike[str]], options: Options) -> None:
+        """The files are opened, and their row groups counted."""
+        from pegasos.data import arrow
+
+        self._files = [arrow.RowGroups(path, resolved(path, options)) for path in paths]
+        self._options = options
+        self._starts = np.cumsum([0] + [file.count for file in self._files]).tolist()
+        if self._starts[-1] == 0:
+            raise DataError(paths[0], "no row groups: there are no rows")
+
+    @property
+    def n_blocks(self) -> int:
+        """How many blocks there are."""
+        return int(self._starts[-1])
+
+    def read(self, number: int) -> Data:
+        """The rows of a row group."""
+        file = bisect_right(self._starts, number) - 1
+        return self._files[file].read(number - self._starts[file])
+
+
+def open_chunks(
+    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    options: Options | None = None,
+    *,
+    block_bytes: int | None = None,
+    **changes: Any,
+) -> Chunks:
+    """A file, or several Parquet files, as chunks; options as in ``pegasos.data.read``."""
+    options = replace(options or Options(), **changes)
+    paths = [path] if isinstance(path, str | os.PathLike) else list(path)
+    if not paths:
+        raise ValueError("no files to read")
+    kind = resolved(paths[0], options).format
+    if kind == "parquet":
+        return ParquetChunks(paths, options)
+    if len(paths) > 1:
+        raise ValueError(f"{len(paths)} files: several are taken of Parquet only, not of {kind}")
+    if kind == "cache":
+        return CacheChunks(Cache.open(paths[0]), block_bytes)
+    if kind == "npy":
+        data = read(paths[0], options)
+        return ArrayChunks(data.X, data.y, data.sample_weight, block_bytes)
+    raise ValueError(
+        f"{kind} files are not read in any order: convert them to a cache first "
+        "(pegasos convert FILE FILE.cache)"
+    )
+
+
+def spill(
+    parts: Iterable[Any], folder: str | os.PathLike[str], *, overwrite: bool = False
+) -> CacheChunks:
+    """Write (X, y) or (X, y, weight) that come only once to a cache, and open it."""
+    from pegasos.data.cache_writer import write_cache
+
+    write_cache(_parts(parts), folder, overwrite=overwrite)
+    return CacheChunks(Cache.open(folder))
+
+
+def _parts(parts: Iterable[Any]) -> Iterator[Data]:
+    for number, part in enumerate(parts):
+        if not isinstance(part, tuple) or len(part) not in (2, 3):
+            raise ValueError(
+                f"part {number} must be (X, y) or (X, y, sample_weight), got {type(part).__name__}"
+            )
+        X, y = part[0], np.asarray(part[1])
+        if sparse.issparse(X):
+            csr = X.tocsr()
+            if not csr.has_canonical_format:
+                csr = csr.copy()
+                csr.sum_duplicates()
+            X = make_csr(csr.data, csr.indices, csr.indptr, csr.shape[1])
+        else:
+            X = np.atleast_2d(np.asarray(X))
+        if y.shape != (X.shape[0],):
+            raise ValueError(f"part {number}: X has {X.shape[0]} rows, y the shape {y.shape}")
+        weight = np.asarray(part[2], dtype=np.float64) if len(part) == 3 else None
+        yield Data(X, y, weight)

@@ -1,0 +1,169 @@
+"""DualCoordinate over rows that come by blocks (Yu, Hsieh, Chang & Lin 2010, block minimisation).
+
+A sweep visits all blocks, in a fresh random order; a visit is one pass over the block's list of
+rows that have not settled, in a random order of their own. w is shared by all blocks, and always
+that of all duals. A free intercept's multiplier moves after a sweep, not after a pass over a block.
+All rows come back to the lists when a certificate was not good enough, after ten sweeps, or when
+nothing on the lists moves any more. Many small blocks take about as many sweeps as rows in memory;
+few large ones take far more, since w follows each of them for too long.
+
+State: ``W``, ``duals``, ``b``, ``centre``, ``passes``, ``bounds``, ``cursor`` as of
+``DualCoordinate``; ``rows`` (per group: the lists, block after block, by places in the block),
+``active`` (per group and block: how long they are), ``gaps`` (per block and lane: what its last
+pass met), ``worst`` and ``far`` (the violations met in this sweep, and a tenth of those in the one
+before), ``balance`` (sum a y, for a free intercept), ``sweep`` (how many are done; the place in the
+one in hand; the last that had all rows; sweeps of all rows in which nothing moved). A pause is
+between blocks.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pegasos import _core
+from pegasos.certificate import Floats
+from pegasos.problem import Problem
+from pegasos.rows import Blocks
+from pegasos.solvers.base import State
+
+_TRUSTED = 10  # sweeps after which all rows are looked at again, come what may
+_LAST_DIGITS = 1e-14
+# As in the core, but of the sweep before: rows that far from moving leave.
+_FAR_ENOUGH = 0.1
+_PASS = {name: i for i, name in enumerate(_core.LANE_PASS)}
+_CURSOR = {name: i for i, name in enumerate(_core.GROUP_CURSOR)}
+_AHEAD = [_PASS["last_up"], _PASS["last_down"]]
+# Entries of state["sweep"].
+_DONE, _PLACE, _WHOLE, IDLE = range(4)
+
+
+def block_arrays(problem: Problem, groups: int) -> dict[str, NDArray[Any]]:
+    """What a state has besides those of rows in memory."""
+    blocks = _blocks(problem)
+    ranges = blocks.ranges()
+    arrays = {
+        "gaps": np.full((len(ranges), problem.lanes), np.inf),
+        "sweep": np.zeros(4, dtype=np.int64),
+        "rows": np.empty((groups, problem.n), dtype=np.uint32),
+        "active": np.empty((groups, len(ranges)), dtype=np.int64),
+        "far": np.full((2, problem.lanes), np.inf),
+        "worst": np.zeros((2, problem.lanes)),
+    }
+    _recall(ranges, arrays)
+    return arrays
+
+
+def recall(problem: Problem, state: State) -> None:
+    """All rows come back to the lists."""
+    _recall(_blocks(problem).ranges(), state.arrays)
+
+
+def _recall(ranges: list[tuple[int, int]], arrays: dict[str, NDArray[Any]]) -> None:
+    for number, (lo, hi) in enumerate(ranges):
+        arrays["rows"][:, lo:hi] = np.arange(hi - lo, dtype=np.uint32)
+        arrays["active"][:, number] = hi - lo
+    arrays["sweep"][_WHOLE] = arrays["sweep"][_DONE]
+
+
+def next_block(problem: Problem, state: State, *, ahead: bool = False) -> tuple[int, int, int]:
+    """The block in hand: its number, and its rows; the one after it is read ``ahead``."""
+    blocks = _blocks(problem)
+    ranges = blocks.ranges()
+    sweep, place = (int(v) for v in state["sweep"][[_DONE, _PLACE]])
+    order = _order(int(state["seed"][0]), sweep, len(ranges))
+    number = int(order[place])
+    if ahead and place + 1 < len(ranges):
+        blocks.expect(ranges[order[place + 1]][0])
+    return number, *ranges[number]
+
+
+@lru_cache(maxsize=4)
+def _order(seed: int, sweep: int, count: int) -> NDArray[np.intp]:
+    """That of a sweep: a function of the seed."""
+    return np.random.default_rng([seed, sweep]).permutation(count)
+
+
+def visit_block(
+    problem: Problem,
+    state: State,
+    lists: dict[str, Any],
+    pull: Floats | None,
+    options: dict[str, Any],
+) -> int:
+    """A pass over the next block's list; the rows visited. ``lists`` are fresh ones of its size."""
+    number, lo, hi = next_block(problem, state, ahead=True)
+    core, _, _ = problem.part(lo, hi)
+    passes, duals = state["passes"], state["duals"][lo:hi]
+    labels, K = problem.labels[lo:hi], problem.lanes
+    balance = np.einsum("nk,nk->k", duals, labels)
+    kept = None if pull is None else state["centre"].copy()
+    cursor, active = lists["cursor"], state["active"][:, number]
+    # As many visits as if it were alone: by those it is decided when second-order steps begin.
+    begun = state.seen // problem.n * (hi - lo)
+    cursor[:, _CURSOR["seen"]] = cursor[:, _CURSOR["steps"]] = begun
+    cursor[:, _CURSOR["recalled"]] = begun
+    cursor[:, _CURSOR["active"]] = active
+    lists["rows"][:] = state["rows"][:, lo:hi]
+    passes[:, _AHEAD] = state["far"].T
+    visited = int(active.max())
+    _core.dual_advance(
+        core,
+        seed=int(state["seed"][0]) + 1,
+        W=state["W"],
+        duals=duals,
+        b=None if pull is None else state["b"][0],
+        centre=None if pull is None else state["centre"][0],
+        pull=pull,
+        passes=passes,
+        slots=None,
+        slot_sums=None,
+        work=2**62,
+        stop_seen=begun + visited,
+        stop_steps=2**62,
+        **lists,
+        **options,
+    )
+    state["gaps"][number] = passes[:, _PASS["last_gap"]]
+    met = passes[:, [_PASS["up"], _PASS["down"]]].T
+    np.maximum(state["worst"], met, out=state["worst"])
+    # Where the core would bring all rows back, a sweep does: what left the lists stays away.
+    state["rows"][:, lo:hi] = lists["rows"]
+    state["active"][:, number] = cursor[:, _CURSOR["active"]]
+    state["cursor"][:, [_CURSOR["seen"], _CURSOR["steps"]]] += max(1, visited)
+    if pull is not None:
+        assert kept is not None
+        # The core ends every pass with a step of the multiplier: here only a sweep does.
+        state["centre"][:] = kept
+        state["balance"][:] += np.einsum("nk,nk->k", duals, labels) - balance
+        state["b"][0, :K] = kept[0, :K] + pull[:K] * state["balance"]
+    state["sweep"][_PLACE] += 1
+    if state["sweep"][_PLACE] == len(state["gaps"]):
+        _end_sweep(problem, state, pull)
+    return max(1, visited)
+
+
+def _end_sweep(problem: Problem, state: State, pull: Floats | None) -> None:
+    sweep = state["sweep"]
+    sweep[_DONE] += 1
+    sweep[_PLACE] = 0
+    whole = sweep[_WHOLE] == sweep[_DONE] - 1
+    quiet = not state["worst"].max() > _LAST_DIGITS
+    state["far"][:] = np.where(state["worst"] > 0, _FAR_ENOUGH * state["worst"], np.inf)
+    state["worst"][:] = 0.0
+    if pull is not None:
+        step = state["b"][0] - state["centre"][0]
+        quiet = quiet and bool(np.all(np.abs(step) <= _LAST_DIGITS * (1 + np.abs(state["b"][0]))))
+        state["centre"][0] = state["b"][0]
+        state["b"][0] += step
+    sweep[IDLE] = sweep[IDLE] + 1 if quiet and whole else 0
+    if quiet or sweep[_DONE] - sweep[_WHOLE] >= _TRUSTED or not state["active"].any():
+        recall(problem, state)
+
+
+def _blocks(problem: Problem) -> Blocks:
+    assert problem.rows.blocks is not None
+    return problem.rows.blocks

@@ -1,0 +1,140 @@
+"""Training on rows that are read a block at a time: the same optimum, the same proof."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import pegasos
+from pegasos.chunk_rows import ChunkRows
+from pegasos.data.chunks import ArrayChunks, spill
+from pegasos.data.dataset import Chunks, Data
+from pegasos.data.synthetic import make_news
+from pegasos.problem import make_problem
+from pegasos.solvers import DualCoordinate
+
+
+class Uneven(Chunks):
+    """Blocks of any sizes, each as wide as its rows; as a user would bring them."""
+
+    def __init__(self, X, y, weight=None, ends=(0, 100, 101, 700, 1500, 3000)):
+        self.X, self.y, self.weight, self.ends = X, y, weight, ends
+        self.reads = 0
+
+    @property
+    def n_blocks(self):
+        return len(self.ends) - 1
+
+    def read(self, number):
+        self.reads += 1
+        part = slice(self.ends[number], self.ends[number + 1])
+        X = self.X[part]
+        if sparse.issparse(X) and X.nnz:
+            X = X[:, : int(X.indices.max()) + 1]
+        return Data(X, self.y[part], None if self.weight is None else self.weight[part])
+
+
+@pytest.fixture(scope="module")
+def news():
+    X, y = make_news(3000)
+    return X.astype(np.float64), y
+
+
+@pytest.mark.parametrize("intercept", ["none", "regularized", "free"])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_text_has_the_same_optimum(news, intercept, loss):
+    X, y = news
+    weight = np.random.default_rng(0).uniform(0.5, 2, y.size)
+    options = {"C": 1.0, "tol": 1e-5, "intercept": intercept, "loss": loss, "seed": 0}
+    whole = pegasos.solve(X, y, sample_weight=weight, **options)
+    ours = pegasos.solve(Uneven(X, y, weight), **options)
+    assert ours.stop_reason == "converged"
+    assert ours.certificate.primal == pytest.approx(whole.certificate.primal, rel=2e-5)
+    again = pegasos.certify(X, y, ours.w, ours.b, ours.duals, C=1.0, sample_weight=weight,
+                            intercept=intercept, loss=loss)  # fmt: skip
+    assert again.primal == pytest.approx(ours.certificate.primal, rel=1e-10)
+    assert again.dual == pytest.approx(ours.certificate.dual, rel=1e-10)
+
+
+@pytest.mark.parametrize("solver", ["auto", "dual", "newton", "interior"])
+@pytest.mark.parametrize("dense", [False, True])
+def test_few_features_have_the_same_optimum(solver, dense):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 8)) * (rng.uniform(size=(3000, 8)) < 0.7)
+    y = np.where(X[:, 0] + rng.normal(size=3000) > 0, 1, -1)
+    X = X if dense else sparse.csr_matrix(X)
+    whole = pegasos.solve(X, y, C=0.1, tol=1e-5, seed=0)
+    ours = pegasos.solve(Uneven(X, y), C=0.1, tol=1e-5, solver=solver, seed=0)
+    assert ours.certificate.relative_gap <= 1e-5
+    assert ours.certificate.primal == pytest.approx(whole.certificate.primal, rel=2e-5)
+
+
+def test_linear_svc_takes_chunks(news, tmp_path):
+    X, _ = news
+    y = np.array(["a", "b", "c"])[np.random.default_rng(0).integers(0, 3, X.shape[0])]
+    chunks = spill([(X, y)], tmp_path / "cache")
+    ours = pegasos.LinearSVC(C=0.1, tol=1e-4, random_state=0).fit(chunks)
+    whole = pegasos.LinearSVC(C=0.1, tol=1e-4, random_state=0).fit(X, y)
+    assert list(ours.classes_) == ["a", "b", "c"]
+    assert ours.n_features_in_ == X.shape[1]
+    np.testing.assert_allclose(ours.objective_, whole.objective_, rtol=2e-4)
+    assert np.mean(ours.predict(X) == whole.predict(X)) > 0.98
+    with pytest.raises(ValueError, match="no labels"):
+        pegasos.LinearSVC().fit(ArrayChunks(X))
+    with pytest.raises(ValueError, match="y the shape"):
+        pegasos.LinearSVC().fit(chunks, y[:5])
+
+
+def test_where_it_pauses_changes_nothing(news):
+    X, y = news
+    problem = make_problem(ChunkRows(Uneven(X, y)), y[:, None], C=1.0, intercept="free")
+    solver = DualCoordinate()
+    one, many = solver.start(problem, 3), solver.start(problem, 3)
+    solver.advance(problem, one, work=2**62, stop_seen=30_000, stop_steps=2**62)
+    while not solver.advance(problem, many, work=1, stop_seen=30_000, stop_steps=2**62):
+        pass
+    for name in one.arrays:
+        np.testing.assert_array_equal(one[name], many[name], err_msg=name)
+
+
+def test_rows_that_left_a_list_come_back(news):
+    X, y = news
+    problem = make_problem(ChunkRows(Uneven(X, y)), y[:, None], C=1.0, intercept="none")
+    solver = DualCoordinate()
+    state = solver.start(problem, 0)
+    solver.advance(problem, state, work=2**62, stop_seen=20_000, stop_steps=2**62)
+    assert state["active"].sum() < y.size
+    solver.refused(problem, state)
+    assert state["active"].sum() == y.size
+    for lo, hi in problem.rows.blocks.ranges():
+        np.testing.assert_array_equal(np.sort(state["rows"][0, lo:hi]), np.arange(hi - lo))
+
+
+def test_it_can_start_from_duals(news):
+    X, y = news
+    first = pegasos.solve(X, y, C=1.0, tol=1e-6, intercept="none", seed=0)
+    problem = make_problem(ChunkRows(Uneven(X, y)), y[:, None], C=1.0, intercept="none")
+    state = DualCoordinate().start(problem, 0, first.duals[:, None])
+    np.testing.assert_allclose(DualCoordinate().weights(problem, state)[:-1, 0], first.w, atol=1e-6)
+
+
+def test_blocks_that_change_are_told(news):
+    X, y = news
+    chunks = Uneven(X, y)
+    rows = ChunkRows(chunks)
+    chunks.ends = (0, 100, 102, 700, 1500, 3000)
+    with pytest.raises(ValueError, match="were the files changed"):
+        pegasos.solve(rows, C=1.0)
+
+
+def test_chunks_must_agree(news):
+    X, y = news
+
+    class Partly(Uneven):
+        def read(self, number):
+            data = super().read(number)
+            return Data(data.X, None) if number == 2 else data
+
+    with pytest.raises(ValueError, match="block 2 has no labels"):
+        ChunkRows(Partly(X, y))
+    with pytest.raises(ValueError, match="cannot train on rows that come by blocks"):
+        pegasos.solve(Uneven(X, y), C=1.0, solver="sgds")
