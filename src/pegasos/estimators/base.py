@@ -134,7 +134,10 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         if isinstance(X, Chunks):
             return self._checked_chunks(X, y, sample_weight)
         if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed: y cannot be None")
+            raise ValueError(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
+                "is None."
+            )
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=READ_TYPES, order="C", multi_output=True,
             ensure_all_finite=False,

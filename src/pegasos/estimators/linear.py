@@ -14,8 +14,8 @@ from sklearn.utils.multiclass import type_of_target
 
 from pegasos.arguments import number, whole
 from pegasos.driver import Outcome
-from pegasos.estimators.base import LinearClassifier
 from pegasos.estimators.calibration import calibrate
+from pegasos.estimators.online import PartialFit
 from pegasos.estimators.validation import Validation, checked_set
 from pegasos.solvers import DualCoordinate, Solver
 from pegasos.tasks.labels import pair_sizes
@@ -24,7 +24,7 @@ from pegasos.tasks.probability import method_of
 from pegasos.tasks.training import Task, Training, train
 
 
-class LinearSVC(LinearClassifier):
+class LinearSVC(PartialFit):
     """Linear support vector classification, proven to be within ``tol`` of the optimum.
 
     Minimises ``1/2 |w|^2 + C sum_i c_i max(0, 1 - y_i (w.x_i + b))``.
@@ -65,6 +65,7 @@ class LinearSVC(LinearClassifier):
         goes on until ``tol`` is proven.
     warm_start : start from the previous fit's duals, if the data have the same rows and classes.
         ``dual`` does; ``auto`` does where it starts with ``dual``.
+    average : the model of ``partial_fit`` is the mean of w over its steps.
     n_jobs : threads; -1 is all cores, None as many as are left to this process, for data that
         repay them. The same ``random_state`` and number of threads give the same bits.
     callbacks : called with each ``pegasos.Record``; one that returns True stops the fit.
@@ -109,6 +110,7 @@ class LinearSVC(LinearClassifier):
         n_iter_no_change: int | None = 5,
         random_state: Any = None,
         warm_start: bool = False,
+        average: bool = False,
         n_jobs: int | None = None,
         callbacks: Any = (),
         verbose: int = 0,
@@ -132,6 +134,7 @@ class LinearSVC(LinearClassifier):
         self.n_iter_no_change = n_iter_no_change
         self.random_state = random_state
         self.warm_start = warm_start
+        self.average = average
         self.n_jobs = n_jobs
         self.callbacks = callbacks
         self.verbose = verbose
@@ -171,6 +174,7 @@ class LinearSVC(LinearClassifier):
                 return self._fit_labels(training, X, y, weight)
             if self.prune is not None:
                 raise ValueError("prune is for labels: y as an indicator matrix")
+            self._forget("_online", "t_")
             task = self._task(X, y, weight)
             duals = self._previous_duals(task)
             if eval_set is None:

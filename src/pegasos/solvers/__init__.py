@@ -54,9 +54,14 @@ def choice_of(solver: Solver | None, problem: Problem, tol: float) -> Choice:
     """What is to solve the problem: ``solver``, or what ``auto`` chooses."""
     if solver is None:
         return choose(problem, tol)
-    if problem.rows.blocks is not None and not solver.by_blocks:
+    blocks = problem.rows.blocks
+    if blocks is not None and not solver.by_blocks:
         raise ValueError(
-            f"{type(solver).__name__} cannot train on rows that come by blocks; use "
-            "solver='auto', 'interior' or 'newton'"
+            f"{type(solver).__name__} cannot train on rows that come by blocks; use solver='auto'"
+        )
+    if blocks is not None and blocks.transform is not None and isinstance(solver, DualCoordinate):
+        raise ValueError(
+            "DualCoordinate cannot train on these features, which come by blocks before they are "
+            "transformed; use solver='auto', 'newton' or 'interior'"
         )
     return fixed(solver)
