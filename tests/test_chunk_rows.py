@@ -82,6 +82,13 @@ def test_linear_svc_takes_chunks(news, tmp_path):
         pegasos.LinearSVC().fit(ArrayChunks(X))
     with pytest.raises(ValueError, match="y the shape"):
         pegasos.LinearSVC().fit(chunks, y[:5])
+    for options in (
+        {"multi_class": "ovo"},
+        {"multi_class": "crammer_singer"},
+        {"probability": True},
+    ):
+        with pytest.raises(ValueError, match="needs rows in memory"):
+            pegasos.LinearSVC(**options).fit(chunks)
 
 
 def test_where_it_pauses_changes_nothing(news):

@@ -270,3 +270,64 @@ def test_values_too_large_for_a_kernel_are_named():
         pegasos.SVC(kernel="poly", degree=9, gamma=1.0).fit(1e5 * X, y)
     with pytest.raises(ValueError, match="not finite"):
         pegasos.SVC(kernel=lambda A, B: np.full((len(A), len(B)), np.nan)).fit(X, y)
+
+
+@pytest.mark.parametrize("offset", [1e3, 1e4, 1e6])
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_matrix, np.float32])
+def test_rows_far_from_the_origin_lose_no_digits(offset, make):
+    if offset > 1e3 and make is not np.asarray:
+        offset = 1e3
+    X, y = data(300)
+    X = make(X + offset)
+    ours = pegasos.SVC(gamma=0.2).fit(X, y)
+    theirs = Peer(gamma=0.2, tol=1e-6).fit(X, y)
+    assert ours.stop_reason_ == "converged"
+    np.testing.assert_allclose(
+        ours.decision_function(X), theirs.decision_function(X), atol=1e-3 * max(1, offset / 1e5)
+    )
+    shown, given = ours.support_vectors_, X[ours.support_]
+    assert (shown != given).sum() == 0
+
+
+@pytest.mark.parametrize("scale", [1e-20, 1e-12, 1e12, 1e19, 1e100])
+def test_any_scale_fits_with_its_gamma(scale):
+    X, y = data(200)
+    plain, scaled = pegasos.SVC().fit(X, y), pegasos.SVC().fit(scale * X, y)
+    np.testing.assert_allclose(
+        plain.decision_function(X), scaled.decision_function(scale * X), atol=1e-5
+    )
+    with pytest.raises(ValueError, match="too large"):
+        pegasos.SVC(gamma=1.0).fit(1e200 * X, y)
+
+
+def test_a_gap_that_rounding_could_hide_is_not_called_proven():
+    X, y = data(200)
+    with pytest.warns(ConvergenceWarning, match="precision"):
+        model = pegasos.SVC(gamma=1e10).fit(1e3 * X, y)
+    assert model.certificate_.rounding > 1e-3 * model.certificate_.dual
+
+
+@pytest.mark.parametrize("C", [1e3, 1e4])
+def test_what_converged_is_within_tol(C):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 6))
+    y = np.where(X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=400) > 0, 1, 0)
+    model = pegasos.SVC(kernel="linear", C=C).fit(X, y)
+    assert model.stop_reason_ == "converged"
+    assert model.certificate_.relative_gap <= 1e-3
+    assert model.history_["relative_gap"][-1] == model.certificate_.relative_gap
+
+
+def test_a_model_without_support_vectors_predicts():
+    X, y = data(100, classes=3)
+    with pytest.warns(ConvergenceWarning, match="max_time"):
+        model = pegasos.SVC(max_time=1e-9).fit(X, y)
+    assert model.predict(X).shape == (100,)
+
+
+def test_kernels_without_values_are_named():
+    X, y = data(50)
+    with pytest.raises(ValueError, match="not finite"):
+        pegasos.SVC(kernel="poly", degree=0.5).fit(X, y)
+    with pytest.raises(ValueError, match="zero for a class"):
+        pegasos.SVC(class_weight={0: 0}).fit(X, y)

@@ -89,6 +89,8 @@ def train(
     else:
         from pegasos.cli.large import parsed_size, read_large
 
+        if fit.multi_class != "ovr":
+            raise CommandError(f"--multi-class {fit.multi_class} needs the rows in memory")
         if cv is not None:
             raise CommandError("--cv needs the rows in memory: leave out --memory")
         budget = parsed_size(memory)

@@ -149,6 +149,12 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
     def _checked_chunks(self, X: Chunks, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
         """Rows that come by blocks, with labels and weights of their own unless given."""
+        for name, plain in (("multi_class", "ovr"), ("probability", False)):
+            if getattr(self, name) != plain:
+                raise ValueError(
+                    f"{name}={getattr(self, name)!r} needs rows in memory: chunks are trained with "
+                    f"{name}={plain!r}"
+                )
         rows = rows_of(X, self.n_jobs)
         y = rows.y if y is None else np.asarray(y)
         weight = rows.sample_weight if sample_weight is None else sample_weight

@@ -38,8 +38,9 @@ class PartialFit(LinearClassifier):
     ) -> Self:
         """One step of SGD for each row, in order; the rows are then forgotten.
 
-        The steps are those of ``solver="sgds"``. With ``lam`` it makes no difference how rows are
-        cut into batches; with C, lam is 1/(C rows so far). ``classes`` may be declared at the first
+        The steps are those of ``solver="sgds"``. With ``lam`` and classes that are known from the
+        start it makes no difference how rows are cut into batches; with C, lam is 1/(C rows so
+        far). ``classes`` may be declared at the first
         call; others may appear later, and start at w = 0. An ``"auto"`` intercept is regularized.
         Begins at w = 0, or goes on from the last ``partial_fit``. There is no ``certificate_``:
         a proof needs the rows. There is no ``partial_fit`` either with options that it would ignore

@@ -45,6 +45,7 @@ from pegasos.tasks.probability import method_of, probabilities
 from pegasos.tasks.training import Task
 
 _TYPES = (np.float64, np.float32)
+_OFF_CENTRE = 10.0  # times the spread: rows are centred then
 
 
 def _has_probabilities(model: Any) -> bool:
@@ -77,7 +78,8 @@ class SVC(ClassifierMixin, BaseEstimator):
     approximation : ``"nystroem"`` or ``"fourier"`` (rbf only): for many rows, ``n_components``
         features whose products approximate the kernel, and the linear solvers on them. The
         features are made a block of rows at a time. The proof is then of the approximated problem,
-        not of the kernel's own. None: the kernel itself.
+        not of the kernel's own. None: the kernel itself. (As steps of a pipeline before a
+        ``LinearSVC``, scikit-learn's ``Nystroem`` and ``RBFSampler`` do the same in memory.)
     n_components : number of those features; for Nystroem's, rows the kernel is evaluated with.
     cache_size : megabytes for rows of the kernel matrix.
     max_iter, max_time : steps and seconds after which to stop anyway, of each pair and of all.
@@ -165,8 +167,12 @@ class SVC(ClassifierMixin, BaseEstimator):
         if self.kernel == "precomputed":
             self._check_matrix(X)
         self._kernel = self._resolved(X, weight[:, 0])
+        given, X = X, self._centred(X, reset=True)
         balance = class_weights(self.class_weight, classes, codes, weight)
+        self.class_weight_ = balance
         cost = weight[:, 0] * balance[codes]
+        if not all(cost[codes == k].any() for k in range(classes.size)):
+            raise ValueError("class_weight is zero for a class: leave its rows out, or weigh it")
         with ExitStack() as stack:
             interruption = stack.enter_context(Interruption())
             stack.enter_context(threadpool_limits(1, user_api="blas"))  # the threads are ours
@@ -208,7 +214,7 @@ class SVC(ClassifierMixin, BaseEstimator):
             )
             lanes = lanes_of(codes, classes.size, self.multi_class, cost > 0)
             outcomes, history = task.train(lanes)
-            self._store(X, codes, lanes, outcomes, history)
+            self._store(given, X, codes, lanes, outcomes, history)
             self._calibrate(codes, weight[:, 0], partial(self._held_out, task, codes))
         return self
 
@@ -300,6 +306,20 @@ class SVC(ClassifierMixin, BaseEstimator):
         if not np.allclose(K, K.T, rtol=1e-5, atol=1e-8 * float(np.abs(K).max())):
             raise ValueError("the kernel matrix is not symmetric")
 
+    def _centred(self, X: Any, reset: bool = False) -> Any:
+        """Dense rows less their mean, for rbf alone: distances stay, and lose no digits."""
+        named = self._kernel is not None and self._kernel.name == "rbf"
+        if reset:
+            self._centre = None
+            if named and not sparse.issparse(X):
+                centre = X.mean(axis=0, dtype=np.float64)
+                spread = np.abs(X - centre).max()
+                # Only where it matters: else rows stay the user's own.
+                self._centre = centre if np.abs(centre).max() > _OFF_CENTRE * spread else None
+        if self._centre is None:
+            return X
+        return (X.toarray() if sparse.issparse(X) else X) - self._centre
+
     def _resolved(self, X: Any, weight: NDArray[np.float64]) -> Kernel | None:
         if callable(self.kernel):
             return Kernel("function", function=self.kernel)
@@ -309,6 +329,7 @@ class SVC(ClassifierMixin, BaseEstimator):
 
     def _store(
         self,
+        given: Any,
         X: Any,
         codes: NDArray[np.intp],
         lanes: Sequence[Lane],
@@ -322,7 +343,9 @@ class SVC(ClassifierMixin, BaseEstimator):
         self.support_, self.n_support_ = laid.support, laid.n_support
         self.dual_coef_, self.intercept_ = laid.dual_coef, laid.intercept
         empty = self.kernel == "precomputed"
-        self.support_vectors_ = X[self.support_[:0] if empty else self.support_]
+        shown = self.support_[:0] if empty else self.support_
+        self.support_vectors_ = given[shown]
+        self._support = self.support_vectors_ if self._centre is None else X[shown]
         self.shape_fit_ = X.shape
         self._store_proof(outcomes, history)
 
@@ -345,7 +368,12 @@ class SVC(ClassifierMixin, BaseEstimator):
             warnings.warn(
                 f"The fit stopped ({ends[0]}) before its objective was proven to be within "
                 f"tol={self.tol:g} of the optimum: the model is proven to be within {gap:.3g} of "
-                "it (relative). Raise max_iter or max_time, scale the features, or lower C.",
+                "it (relative). "
+                + (
+                    "More is not to be had in float64: scale the features, or lower C."
+                    if ends[0] == "precision"
+                    else "Raise max_iter or max_time, scale the features, or lower C."
+                ),
                 ConvergenceWarning,
                 stacklevel=4,
             )
@@ -421,7 +449,7 @@ class SVC(ClassifierMixin, BaseEstimator):
     def _scores(self, X: Any) -> NDArray[np.float64]:
         """(n, lanes), positive for the second class of a pair, or for the class."""
         check_is_fitted(self, "classes_")
-        X = validate_data(self, X, accept_sparse="csr", dtype=_TYPES, reset=False)
+        X = self._centred(validate_data(self, X, accept_sparse="csr", dtype=_TYPES, reset=False))
         if hasattr(self, "map_"):
             with threadpool_limits(1, user_api="blas"):
                 return scores_of(self.map_, X, self.coef_.T, self.intercept_, self.n_jobs)
@@ -430,7 +458,7 @@ class SVC(ClassifierMixin, BaseEstimator):
             if self._kernel is None:
                 scores = X[:, self.support_] @ coef
             else:
-                scores = Points(self._kernel, X, self.n_jobs).scores(self.support_vectors_, coef)
+                scores = Points(self._kernel, X, self.n_jobs).scores(self._support, coef)
         sign = sign_of(bool(self._pairs), self.classes_.size)
         return np.asarray(scores + sign * self.intercept_)
 

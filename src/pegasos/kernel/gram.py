@@ -7,9 +7,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pegasos.certificate import GaveUp, GiveUp, never
+from pegasos.certificate import UNIT_ROUNDOFF, GaveUp, GiveUp, never
 from pegasos.kernel.kernels import Floats, Kernel
-from pegasos.kernel.points import Points
+from pegasos.kernel.points import Points, roundings
 
 NOT_SEMIDEFINITE = (
     "the kernel is not positive semidefinite on these rows ({}): there is no optimum to be near "
@@ -33,6 +33,9 @@ class Gram(Protocol):
 
     def diagonal(self) -> Floats:
         """Its diagonal."""
+
+    def rounding(self) -> float:
+        """How far an entry in float64 may be from what it should be, sums of many included."""
 
     def times(self, coef: Floats, give_up: GiveUp = never) -> Floats:
         """K coef in float64, from scratch; coef is (n,) or (n, k)."""
@@ -64,6 +67,10 @@ class KernelGram:
     def diagonal(self) -> Floats:
         """Its diagonal."""
         return self.points.diagonal
+
+    def rounding(self) -> float:
+        """How far an entry in float64 may be from what it should be, sums of many included."""
+        return self.points.rounding
 
     def times(self, coef: Floats, give_up: GiveUp = never) -> Floats:
         """K coef in float64, from scratch; coef is (n,) or (n, k)."""
@@ -105,6 +112,10 @@ class MatrixGram:
     def diagonal(self) -> Floats:
         """Its diagonal."""
         return np.ascontiguousarray(np.diagonal(self.K)[self.index], dtype=np.float64)
+
+    def rounding(self) -> float:
+        """How far sums of entries may be from what they should be: those themselves are given."""
+        return roundings(self.n) * UNIT_ROUNDOFF * float(np.abs(self.diagonal()).max())
 
     def times(self, coef: Floats, give_up: GiveUp = never) -> Floats:
         """K coef in float64, from scratch; coef is (n,) or (n, k)."""
@@ -152,6 +163,10 @@ class ShiftedGram:
         """Its diagonal."""
         return self.gram.diagonal() + 1
 
+    def rounding(self) -> float:
+        """How far an entry in float64 may be from what it should be, sums of many included."""
+        return self.gram.rounding() + roundings(self.n) * UNIT_ROUNDOFF
+
     def times(self, coef: Floats, give_up: GiveUp = never) -> Floats:
         """K coef in float64, from scratch; coef is (n,) or (n, k)."""
         return np.asarray(self.gram.times(coef, give_up) + coef.sum(axis=0))
@@ -181,6 +196,8 @@ def check_semidefinite(gram: Gram) -> None:
         raise ValueError(NOT_SEMIDEFINITE.format(f"K(x, x) = {diagonal[at]:.3g} for row {at}"))
     chosen = np.unique(np.linspace(0, gram.n - 1, min(gram.n, _LOOKED_AT)).astype(np.intp))
     part = gram.part(chosen)
+    if not np.isfinite(part).all():
+        raise ValueError("the kernel has values that are not finite: change degree or coef0")
     values = np.linalg.eigvalsh((part + part.T) / 2)
     if values[0] < -1e-5 * max(abs(values[-1]), 1e-300):
         raise ValueError(

@@ -9,12 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pegasos import _core, sparse, threads
-from pegasos.certificate import GaveUp, GiveUp, never
+from pegasos.certificate import UNIT_ROUNDOFF, GaveUp, GiveUp, never
 from pegasos.kernel.kernels import Floats, Kernel, squared_norms
 
 _LANES = 64  # rows that meet all others at once, where those are sparse
 _TILE = 256, 512  # of K in float64: rows x support vectors, in the second cache
 _TILE_VALUES = 1 << 17  # of K in float32
+_LARGEST_NORM, _SMALLEST32, _LARGEST32 = 1e300, 1e-25, 1e25  # of |x|^2
+_LOST = 1e-4  # of K in float32, by the difference of norms and products
 _FUNCTION_VALUES = 1 << 22  # asked of a user's function at once
 
 
@@ -28,6 +30,28 @@ class Points:
         self.n, self.d = X.shape
 
     @cached_property
+    def coarse(self) -> bool:
+        """Whether float32 cannot tell distances, or leaves its range: rows are float64 then."""
+        largest = float(self.norms.max())
+        if not largest < _LARGEST_NORM:
+            raise ValueError(
+                f"X is too large for kernels: row {int(self.norms.argmax())} has a squared norm of "
+                f"{largest:.3g}; scale the features"
+            )
+        lost = self.kernel.gamma * largest * float(np.finfo(np.float32).eps)
+        plain = _SMALLEST32 < largest < _LARGEST32 or largest == 0
+        return not plain or (self.kernel.name == "rbf" and lost > _LOST)
+
+    @property
+    def rounding(self) -> float:
+        """How far K in float64 may be from what it should be, sums of many terms included."""
+        error = roundings(self.n) * float(np.abs(self.diagonal).max())
+        if self.kernel.function is None and self.kernel.name == "rbf":
+            terms = self.d if not sparse.issparse(self.X) else int(np.diff(self.X.indptr).max())
+            error += 8 * (terms + 4) * self.kernel.gamma * float(self.norms.max())
+        return error * UNIT_ROUNDOFF
+
+    @cached_property
     def norms(self) -> Floats:
         """|x|^2."""
         return squared_norms(self.X)
@@ -37,10 +61,11 @@ class Points:
     ) -> None:
         """Rows of K to their places in ``out``."""
         self.rows_with(self.X[chosen], out, place)
+        out[place, chosen] = self.diagonal[chosen]  # which products cannot tell so well
 
     def rows_with(self, some: Any, out: NDArray[np.float32], place: NDArray[np.intp]) -> None:
         """K of other rows, each with all of these, to their places in ``out``."""
-        if self.kernel.function is not None:
+        if self.kernel.function is not None or self.coarse:
             out[place] = self.kernel.block(some, self.X)
         elif sparse.issparse(self.X):
             for lo in range(0, place.size, _LANES):
@@ -58,8 +83,8 @@ class Points:
     def scores(self, support: Any, coef: Floats, give_up: GiveUp = never) -> Floats:
         """K(X, support) coef in float64; coef is (support,) or (support, k)."""
         used = np.flatnonzero(coef if coef.ndim == 1 else np.any(coef, axis=1))
-        out = np.zeros((self.n, coef.size // max(coef.shape[0], 1)))
-        part = np.ascontiguousarray(coef.reshape(coef.shape[0], -1)[used])
+        out = np.zeros((self.n, 1 if coef.ndim == 1 else coef.shape[1]))
+        part = np.ascontiguousarray((coef[:, None] if coef.ndim == 1 else coef)[used])
         if sparse.issparse(support) != sparse.issparse(self.X):  # one kind meets its own
             if sparse.issparse(self.X):
                 support = type(self.X)(support)
@@ -150,6 +175,11 @@ class Points:
             self.X.indices.astype(np.int32, copy=False),
             self.X.indptr.astype(np.int64, copy=False),
         )
+
+
+def roundings(n: int) -> float:
+    """Of a sum of n terms: partial sums of a tile, then of tiles."""
+    return 32 + n / 64
 
 
 def _check(give_up: GiveUp) -> None:

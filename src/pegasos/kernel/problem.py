@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pegasos.certificate import UNIT_ROUNDOFF, Certificate, Floats, GiveUp, never
+from pegasos.certificate import Certificate, Floats, GiveUp, never
 from pegasos.kernel.gram import NOT_SEMIDEFINITE, Gram
 
 
@@ -57,8 +57,7 @@ class KernelProblem:
         """
         size, square = float(alphas.sum()), float((alphas * self.y) @ g)
         reach = max(size, float(np.abs(coef).sum()))
-        largest = float(np.abs(self.gram.diagonal()).max())
-        error = 1e3 * UNIT_ROUNDOFF * largest * reach * (reach + float(self.upper.sum()))
+        error = self.gram.rounding() * reach * (reach + float(self.upper.sum()))
         if min(square, float(coef @ f)) < -error:
             raise ValueError(NOT_SEMIDEFINITE.format(f"a'Ka = {square:.3g} for some a"))
         theta = 1.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from pegasos.certificate import Certificate, Floats, GaveUp, GiveUp
@@ -131,8 +131,11 @@ def run(
             )
         )
         asked = asked_to_stop(callbacks, records[-1])
-        if model.certificate.relative_gap <= tol:
+        if model.certificate.proves(tol):
             model, reason = training.finish(model), "converged"
+            records[-1] = replace(records[-1], certificate=model.certificate)
+        elif model.certificate.relative_gap <= tol and reason is None:
+            reason = "precision"  # rounding could be as large as tol
         elif asked:
             reason = "callback"
         elif spent and reason is None:

@@ -230,7 +230,10 @@ class SMOTraining:
             self.cache.widen(self.all.gram, self.all.marks)
 
     def finish(self, model: Model) -> Model:
-        """Solve tiny problems to the last digits: slack anew in float64, then steps."""
+        """Solve tiny problems to the last digits: slack anew in float64, then steps.
+
+        The better model is kept: where a bound is reached before the end, that is the first.
+        """
         if self.problem.n > _TINY:
             return model
         self.tolerance = _POLISHED
@@ -239,11 +242,15 @@ class SMOTraining:
             before = self.steps
             while self._step(_SLICE) != "converged":
                 if self.steps - before > 100 * self.problem.n:
-                    return self.certify()
+                    return _better(model, self.certify())
             if self.steps == before:
                 break
-            model = self.certify()
+            model = _better(model, self.certify())
         return model
+
+
+def _better(one: Model, other: Model) -> Model:
+    return min(one, other, key=lambda model: float(model.certificate.gap))
 
 
 def _most(values: Floats, least: float, count: int) -> Any:
