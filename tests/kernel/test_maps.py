@@ -162,3 +162,15 @@ def test_other_solvers_say_that_they_cannot():
         rows = MappedRows(X, make_map(method, KERNEL, X, 10, 0))
         with pytest.raises(ValueError, match="come by blocks"):
             pegasos.solve(rows, y, C=1.0, solver=solver)
+
+
+def test_landmarks_are_spread_out():
+    rng = np.random.default_rng(0)
+    # Thirty places, of which one has nearly all rows: draws at random would miss most.
+    places = 5 * rng.normal(size=(30, 6))
+    X = places[np.where(rng.uniform(size=3000) < 0.97, 0, rng.integers(0, 30, 3000))]
+    chosen = maps.spread_out(KERNEL, X, 40, np.random.default_rng(1))
+    assert np.unique(chosen).size == 40
+    assert len(np.unique(X[chosen].round(6), axis=0)) == len(np.unique(X.round(6), axis=0))
+    some = maps.spread_out(KERNEL, rng.normal(size=(60, 6)), 100, np.random.default_rng(1))
+    np.testing.assert_array_equal(some, np.arange(60))

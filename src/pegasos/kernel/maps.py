@@ -25,6 +25,9 @@ METHODS = ("nystroem", "fourier")
 _BLOCK_BYTES = 1 << 25  # of features, float64
 _SHARE_ROWS = 256  # a thread makes so many rows at once
 _MOST = 0.8  # of a block: then all of it is made
+_POOL, _AT_ONCE = 10, 50  # landmarks are drawn from so many times their number, so many together
+_NOTHING = 1e-10  # of K(x, x): explained by those that are there
+_ALIKE = 1e-3  # of what a row had left, before those drawn with it
 _CUT = 1e-10  # of the largest eigenvalue: features that count for less are left out
 
 
@@ -134,8 +137,8 @@ def make_map(method: str, kernel: Kernel, X: Any, size: int, seed: int) -> Featu
         shape = X.shape[1], size
         projections = np.sqrt(2 * kernel.gamma) * rng.standard_normal(shape)
         return FourierMap(projections, rng.uniform(0, 2 * np.pi, size))
-    chosen = np.sort(rng.permutation(X.shape[0])[:size])
-    landmarks = X[chosen]
+    pool = X[np.sort(rng.permutation(X.shape[0])[: _POOL * size])]
+    landmarks = pool[spread_out(kernel, pool, size, rng)]
     K = kernel.block(landmarks, landmarks)
     values, vectors = np.linalg.eigh((K + K.T) / 2)
     if values[0] < -1e-6 * max(values[-1], 0.0):
@@ -146,6 +149,52 @@ def make_map(method: str, kernel: Kernel, X: Any, size: int, seed: int) -> Featu
     scale = np.zeros(values.size)
     scale[kept] = 1 / np.sqrt(values[kept])
     return NystroemMap(kernel, landmarks, vectors * scale)
+
+
+def spread_out(kernel: Kernel, X: Any, size: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Rows whose features the others are nearly linear in: randomly pivoted Cholesky.
+
+    Each is drawn with a chance proportional to what those before it leave of K(x, x) (Chen,
+    Epperly, Tropp & Webber 2022), some at a time.
+    """
+    n = X.shape[0]
+    size = min(size, n)
+    left = kernel.diagonal(X).copy()
+    factor = np.zeros((n, size))
+    chosen: list[int] = []
+    least = _NOTHING * float(left.max())
+    while len(chosen) < size and left.max() > least:
+        there = int(np.count_nonzero(left))
+        wanted = min(_AT_ONCE, 4 + len(chosen) // 4, size - len(chosen), there)
+        new = rng.choice(n, wanted, replace=False, p=left / left.sum())
+        k = len(chosen)
+        part = kernel.block(X, X[new]) - factor[:, :k] @ factor[new, :k].T
+        try:
+            # Of rows drawn together that are alike, the first.
+            pivots = np.diag(_cholesky(part[new])) ** 2
+            fresh = pivots > _ALIKE * left[new]
+            corner = _cholesky(part[new][np.ix_(fresh, fresh)])
+        except np.linalg.LinAlgError:
+            break  # rows are alike: those that are there will do
+        left[new] = 0.0
+        new, part = new[fresh], part[:, fresh]
+        columns = slice(k, k + new.size)
+        factor[:, columns] = np.linalg.solve(corner, part.T).T
+        left -= np.einsum("ij,ij->i", factor[:, columns], factor[:, columns])
+        np.maximum(left, 0.0, out=left)
+        left[new] = 0.0
+        chosen.extend(new.tolist())
+    others = np.setdiff1d(np.arange(n), chosen)
+    return np.sort(np.concatenate([chosen, rng.permutation(others)[: size - len(chosen)]])).astype(
+        np.intp
+    )
+
+
+def _cholesky(square: Floats) -> Floats:
+    """Of a matrix that may be short of positive definite by rounding."""
+    lifted = square.copy()
+    lifted[np.diag_indices(len(square))] += _NOTHING * float(np.trace(square))
+    return np.asarray(np.linalg.cholesky(lifted), dtype=np.float64)
 
 
 class MappedRows(Blocks):
