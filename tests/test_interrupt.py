@@ -19,6 +19,15 @@ import numpy as np, pegasos
 rng = np.random.default_rng(0)
 X = rng.standard_normal((200_000, 40))
 y = np.where(X[:, 0] + 3 * rng.standard_normal(200_000) > 0, 1, -1)
+
+def pressed_after(seconds):
+    sent = []
+    def press():
+        time.sleep(seconds)
+        sent.append(time.perf_counter())
+        os.kill(os.getpid(), signal.SIGINT)
+    threading.Thread(target=press).start()
+    return sent
 """
 
 
@@ -33,12 +42,7 @@ def run_script(body):
 def test_ctrl_c_returns_a_certified_model(solver):
     name = solver if solver.startswith("pegasos.") else repr(solver)
     done = run_script(f"""
-        sent = []
-        def press():
-            time.sleep(1.0)
-            sent.append(time.perf_counter())
-            os.kill(os.getpid(), signal.SIGINT)
-        threading.Thread(target=press).start()
+        sent = pressed_after(1.0)
         r = pegasos.solve(
             X, y, C=100.0, solver={name}, tol=0, seed=0, max_time=60, intercept="regularized"
         )
@@ -66,12 +70,7 @@ def test_ctrl_c_ends_a_fit_with_a_kernel(options):
     done = run_script(f"""
         import warnings
         warnings.simplefilter("ignore")
-        sent = []
-        def press():
-            time.sleep(4.0)
-            sent.append(time.perf_counter())
-            os.kill(os.getpid(), signal.SIGINT)
-        threading.Thread(target=press).start()
+        sent = pressed_after(4.0)
         model = pegasos.SVC({options}, tol=1e-12, max_time=60, random_state=0)
         model.fit(X[:20_000], y[:20_000])
         took = time.perf_counter() - sent[0]

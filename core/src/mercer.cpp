@@ -11,13 +11,20 @@ namespace {
 
 using std::int64_t;
 
-// Shares of rows on threads, each in tiles of the same few rows.
-template <class Visit>
-void in_tiles(int64_t n, int64_t threads, const Visit& visit) {
+// K of tiles of rows and all lanes of a block, shares of the rows on threads: fill(begin, end,
+// tile) computes one, use(begin, end, tile) takes it.
+template <class T, class Fill, class Use>
+void in_tiles(int64_t n, const MercerBlock<T>& block, int64_t threads, const Fill& fill,
+              const Use& use) {
+  const int64_t size = kMercerTile * block.lanes;
+  std::vector<T> scratch(static_cast<std::size_t>(threads * size));
   in_parallel(threads, [&](int64_t part) {
-    const int64_t end = share_begin(n, threads, part + 1);
-    for (int64_t i = share_begin(n, threads, part); i < end; i += kMercerTile) {
-      visit(part, i, std::min(i + kMercerTile, end));
+    T* const tile = scratch.data() + part * size;
+    const int64_t last = share_begin(n, threads, part + 1);
+    for (int64_t begin = share_begin(n, threads, part); begin < last; begin += kMercerTile) {
+      const int64_t end = std::min(begin + kMercerTile, last);
+      fill(begin, end, tile);
+      use(begin, end, tile);
     }
   });
 }
@@ -48,26 +55,29 @@ void mercer_rows(const Mercer& kernel, const MercerRows<float>& rows,
                  const MercerBlock<float>& block, const int64_t* place, float* out,
                  int64_t threads) {
   const MercerKernels& kernels = mercer_kernels();
-  const int64_t size = kMercerTile * block.lanes;
-  std::vector<float> scratch(static_cast<std::size_t>(threads * size));
-  in_tiles(rows.n, threads, [&](int64_t part, int64_t begin, int64_t end) {
-    float* const tile = scratch.data() + part * size;
-    kernels.tile32(kernel, rows, block, begin, end, tile);
-    kernels.across(tile, end - begin, block.lanes, block.used, place, rows.n, out + begin);
-  });
+  in_tiles(
+      rows.n, block, threads,
+      [&](int64_t begin, int64_t end, float* tile) {
+        kernels.tile32(kernel, rows, block, begin, end, tile);
+      },
+      [&](int64_t begin, int64_t end, const float* tile) {
+        kernels.across(tile, end - begin, block.lanes, block.used, place, rows.n, out + begin);
+      });
 }
 
 void mercer_scores(const Mercer& kernel, const MercerRows<double>& rows,
                    const MercerBlock<double>& block, const double* coef, int64_t outputs,
                    double* out, int64_t threads) {
   const MercerKernels& kernels = mercer_kernels();
-  const int64_t size = kMercerTile * block.lanes;
-  std::vector<double> scratch(static_cast<std::size_t>(threads * size));
-  in_tiles(rows.n, threads, [&](int64_t part, int64_t begin, int64_t end) {
-    double* const tile = scratch.data() + part * size;
-    kernels.tile64(kernel, rows, block, begin, end, tile);
-    kernels.sums(tile, end - begin, block.lanes, block.used, coef, outputs, out + begin * outputs);
-  });
+  in_tiles(
+      rows.n, block, threads,
+      [&](int64_t begin, int64_t end, double* tile) {
+        kernels.tile64(kernel, rows, block, begin, end, tile);
+      },
+      [&](int64_t begin, int64_t end, const double* tile) {
+        kernels.sums(tile, end - begin, block.lanes, block.used, coef, outputs,
+                     out + begin * outputs);
+      });
 }
 
 }  // namespace pegasos

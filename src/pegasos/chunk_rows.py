@@ -11,10 +11,8 @@ from numpy.typing import NDArray
 
 from pegasos import sparse
 from pegasos.data.csr import make_csr
-from pegasos.data.dataset import Chunks, Data
+from pegasos.data.dataset import ALIGNED, Chunks, Data
 from pegasos.rows import Blocks, as_rows
-
-_ALIGNED = 128  # rows: where a sample of them begins (``pegasos.solvers.by_blocks``)
 
 
 class ChunkRows(Blocks):
@@ -81,7 +79,7 @@ class ChunkRows(Blocks):
     @property
     def aligned(self) -> bool:
         """Whether blocks begin where samples of rows do."""
-        return not np.any(self._ends[:-1] % _ALIGNED)
+        return not np.any(self._ends[:-1] % ALIGNED)
 
     def block(
         self,

@@ -56,7 +56,7 @@ class Blocks(ABC):
 
     @property
     def aligned(self) -> bool:
-        """Whether every block begins at a multiple of 128 rows: as samples of rows do."""
+        """Whether every block begins at a multiple of ``pegasos.data.dataset.ALIGNED`` rows."""
         return True
 
     @property

@@ -69,6 +69,15 @@ class Csr:
         return getattr(self.scipy(), name)
 
 
+def canonical(X: Any) -> Any:
+    """CSR with each column of a row once and in order: X itself, if it says that it is so."""
+    csr = X.tocsr()
+    if not isinstance(csr, Csr) and not csr.has_canonical_format:
+        csr = csr.copy()
+        csr.sum_duplicates()
+    return csr
+
+
 def issparse(X: Any) -> bool:
     """Whether X is sparse: ours, or SciPy's, which cannot be there before it was imported."""
     scipy_sparse = sys.modules.get("scipy.sparse")

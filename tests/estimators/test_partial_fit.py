@@ -141,6 +141,6 @@ def test_wrong_batches_are_refused_and_change_nothing():
         model.partial_fit(X[:10, :3], y[:10])
     with pytest.raises(ValueError, match="NaN"):
         model.partial_fit(np.where(X > 2, np.nan, X), y)
-    with pytest.raises(ValueError, match="not among those"):
+    with pytest.raises(ValueError, match="class 5, which is not among those"):
         model.partial_fit(X[:3], np.array([0, 1, 5]), classes=[0, 1])
     np.testing.assert_array_equal(model.coef_, before)

@@ -329,5 +329,5 @@ def test_kernels_without_values_are_named():
     X, y = data(50)
     with pytest.raises(ValueError, match="not finite"):
         pegasos.SVC(kernel="poly", degree=0.5).fit(X, y)
-    with pytest.raises(ValueError, match="zero for a class"):
+    with pytest.raises(ValueError, match="zero for class 0"):
         pegasos.SVC(class_weight={0: 0}).fit(X, y)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from pegasos import threads
+import numpy as np
+
 from pegasos.chunk_rows import ChunkRows
 from pegasos.cli.arguments import PrepareArguments, ReadArguments
 from pegasos.cli.exits import CommandError, UsageError
@@ -16,12 +17,12 @@ from pegasos.data.cache import Cache
 from pegasos.data.cache_manifest import NAME
 from pegasos.data.chunks import CacheChunks
 from pegasos.data.convert import convert
-from pegasos.data.dataset import Data, DataError
+from pegasos.data.dataset import Data, Options
 
 _UNITS = {"": 1, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
-# Anonymous memory of a run: the interpreter and its libraries; for every row duals (three times:
-# those at work, those of the last certificate, and a block's own), norms, labels, lists; for every
-# feature weights, sums and their copies.
+# Bytes of a run's own memory: the interpreter and its libraries; for every row norms, labels and
+# weights, and for every lane duals (at work and of the last certificate), labels and lists; for
+# every feature and lane weights, sums and their copies.
 _BASE, _ROW, _ROW_LANE, _FEATURE_LANE = 90e6, 34, 26, 96
 
 
@@ -56,23 +57,22 @@ def read_large(
     options = options_of(read, labels=True, n_jobs=n_jobs)
     cache = _cached(voice, path, options, folder)
     opened = Cache.open(cache)
-    n, d = opened.rows, opened.manifest.features
-    classes = opened.manifest.label_names
-    lanes = len(classes) if classes is not None and len(classes) > 2 else 1
+    rows = ChunkRows(CacheChunks(opened), n_jobs)
+    (n, d), classes = rows.shape, np.unique(rows.y).size
+    lanes = 1 if classes == 2 else classes
     need = _BASE + n * (_ROW + _ROW_LANE * lanes) + _FEATURE_LANE * d * lanes
     if need > memory:
         raise CommandError(
             f"{n:,} rows of {d:,} features need {size(need)} of memory even when they are read a "
             f"block at a time: --memory allows {size(memory)}"
         )
-    rows = ChunkRows(CacheChunks(opened), 1 if n_jobs is None else threads.resolve(n_jobs, 0))
     data = Data(rows, rows.y, rows.sample_weight, feature_names=opened.manifest.feature_names)
     describe(voice, path, data)
     voice.tell(f"  read a block at a time from {cache} ({len(rows.ranges())} blocks)")
     return Prepared(data, (), options, columns_of(read, prepare), time.perf_counter() - began)
 
 
-def _cached(voice: Voice, path: Path, options: object, folder: Path | None) -> Path:
+def _cached(voice: Voice, path: Path, options: Options, folder: Path | None) -> Path:
     """The cache of a file: itself, one that is there and newer, or a new one."""
     if format_of(path) == "cache":
         return path
@@ -87,9 +87,7 @@ def _cached(voice: Voice, path: Path, options: object, folder: Path | None) -> P
         raise CommandError(f"{place} is there and no cache: move it, or give --cache-dir")
     voice.tell(f"{path} is converted to {place} first")
     try:
-        convert(path, place, options, overwrite=place.exists())  # type: ignore[arg-type]
-    except DataError:
-        raise
+        convert(path, place, options, overwrite=place.exists())
     except OSError as error:
         raise CommandError(f"{place} could not be written: {error.strerror or error}") from None
     return place

@@ -18,7 +18,7 @@ from pegasos import sparse
 from pegasos.data import read
 from pegasos.data.cache import Cache
 from pegasos.data.csr import make_csr
-from pegasos.data.dataset import Chunks, Data, DataError, Options
+from pegasos.data.dataset import ALIGNED, Chunks, Data, DataError, Options
 from pegasos.data.formats import resolved
 
 MANY_BLOCKS, LEAST_BYTES, MOST_BYTES = 64, 1 << 20, 1 << 26
@@ -87,10 +87,10 @@ class ArrayChunks(Chunks):
 
 
 def _rows_of_a_block(n: int, size: int, block_bytes: int | None) -> int:
-    """A multiple of 128; by default for many blocks, so that a random order of them mixes rows."""
+    """Aligned; by default for many blocks, so that a random order of them mixes rows."""
     if block_bytes is None:
         block_bytes = max(LEAST_BYTES, min(MOST_BYTES, size // MANY_BLOCKS))
-    return max(1, int(n * block_bytes / max(size, 1)) // 128) * 128
+    return max(1, int(n * block_bytes / max(size, 1)) // ALIGNED) * ALIGNED
 
 
 class ParquetChunks(Chunks):
@@ -163,10 +163,7 @@ def _parts(parts: Iterable[Any]) -> Iterator[Data]:
             )
         X, y = part[0], np.asarray(part[1])
         if sparse.issparse(X):
-            csr = X.tocsr()
-            if not csr.has_canonical_format:
-                csr = csr.copy()
-                csr.sum_duplicates()
+            csr = sparse.canonical(X)
             X = make_csr(csr.data, csr.indices, csr.indptr, csr.shape[1])
         else:
             X = np.atleast_2d(np.asarray(X))

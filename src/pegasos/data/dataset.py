@@ -52,6 +52,10 @@ class Data:
         return len(self.text) if self.X is None and self.text is not None else self.X.shape[0]
 
 
+ALIGNED = 128
+"""Rows: blocks that begin at multiples of it can be sampled (``pegasos.solvers.by_blocks``)."""
+
+
 class Chunks(ABC):
     """Blocks of rows that can be read in any order, any number of times: data larger than memory.
 

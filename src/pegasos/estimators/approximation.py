@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from pegasos.solvers import by_name
 from pegasos.solvers.interior import InteriorPoint
 from pegasos.solvers.newton import Newton
 from pegasos.tasks.options import checked_training
-from pegasos.tasks.training import Task, Training, not_proven, train
+from pegasos.tasks.training import Task, Training, train
 
 _SOLVERS = (InteriorPoint, Newton)
 
@@ -32,42 +31,31 @@ class Approximation:
 
     def fit(self, rows: NDArray[np.intp] | None = None) -> Outcome:
         """Train on all rows, or on some."""
-        task, training = self.task, self.training
-        X, codes, weight = task.X, task.codes, task.sample_weight
+        task = self.task
         if rows is not None:
-            X, codes = X[rows], codes[rows]
-            weight = None if weight is None else weight[rows]
-        return train(
-            training,
-            Task(
-                MappedRows(X, self.map), task.classes, codes, weight, task.class_weight,
-                task.multi_class,
-            ),
-        )  # fmt: skip
+            weight = None if task.sample_weight is None else task.sample_weight[rows]
+            task = replace(task, X=task.X[rows], codes=task.codes[rows], sample_weight=weight)
+        return train(self.training, replace(task, X=MappedRows(task.X, self.map)))
 
     def held_out(self, train_rows: NDArray[np.intp], test: NDArray[np.intp]) -> Floats | None:
         """Scores of rows by models of others; None if that was stopped."""
         outcome = self.fit(train_rows)
         if outcome.stop_reason in ("interrupted", "max_time"):
             return None
-        return scores(self.map, self.task.X[test], outcome.W[:-1], outcome.b, self.training.n_jobs)
+        return self.scores(self.task.X[test], outcome)
 
-    def not_proven(self, outcome: Outcome) -> str | None:
-        """What to say of a model that is not proven within tol."""
-        if np.all(outcome.certificate.proves(self.training.tol)):
-            return None
-        return not_proven(outcome, self.training.tol)
+    def scores(self, X: Any, outcome: Outcome) -> Floats:
+        """(n, lanes)."""
+        return scores(self.map, X, outcome.W[:-1], outcome.b, self.training.n_jobs)
 
 
 def scores(map: FeatureMap, X: Any, W: Floats, b: Floats, n_jobs: int | None) -> Floats:
-    """(n, lanes)."""
+    """(n, lanes) of features that a map makes of X, for weights (features, lanes)."""
     return np.asarray(map.scores(X, np.ascontiguousarray(W), n_jobs) + b)
 
 
-def check_approximation(method: str | None, size: Any, kernel: Any, solver: Any) -> None:
+def check_approximation(method: str, size: Any, kernel: Any, solver: Any) -> None:
     """Raise ValueError for options that do not go together."""
-    if method is None:
-        return
     if method not in METHODS:
         raise ValueError(f"approximation must be one of {METHODS}, or None, got {method!r}")
     if not isinstance(size, int | np.integer) or size < 1:
@@ -83,34 +71,33 @@ def check_approximation(method: str | None, size: Any, kernel: Any, solver: Any)
 
 
 def approximation(
-    method: str,
-    size: int,
+    svc: Any,
     kernel: Kernel,
     task: Task,
     *,
     seed: int,
     callbacks: tuple[Callback, ...],
-    option: Callable[[str], Any],
     began: float,
 ) -> Approximation:
-    """The map of a fit, and its training; ``option`` looks up parameters of the estimator."""
+    """The map of a fit, and its training."""
     weight = task.sample_weight
     rows = task.X if weight is None else task.X[np.flatnonzero(weight[:, 0] > 0)]
     training = checked_training(
-        C=option("C"),
+        C=svc.C,
         lam=None,
         loss="hinge",
-        solver=option("solver"),
-        tol=option("tol"),
-        intercept=option("intercept"),
+        solver=svc.solver,
+        tol=svc.tol,
+        intercept=svc.intercept,
         fit_intercept=True,
         intercept_scaling=1.0,
-        multi_class=option("multi_class"),
-        max_iter=option("max_iter"),
-        max_time=option("max_time"),
+        multi_class=svc.multi_class,
+        max_iter=svc.max_iter,
+        max_time=svc.max_time,
         seed=seed,
-        n_jobs=option("n_jobs"),
+        n_jobs=svc.n_jobs,
         callbacks=callbacks,
         began=began,
     )
-    return Approximation(make_map(method, kernel, rows, size, seed), training, task)
+    made = make_map(svc.approximation, kernel, rows, svc.n_components, seed)
+    return Approximation(made, training, task)

@@ -10,7 +10,6 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import assert_all_finite, check_random_state, column_or_1d
 from sklearn.utils.metaestimators import available_if
@@ -20,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from pegasos.certificate import Certificate
 from pegasos.data.dataset import Chunks
 from pegasos.driver import Outcome
+from pegasos.estimators.classifier import Classifier, has_probabilities
 from pegasos.problem import check_sample_weight
 from pegasos.progress import ProgressLine
 from pegasos.rows import IN_PLACE
@@ -27,18 +27,13 @@ from pegasos.solve import rows_of
 from pegasos.tasks.decision import chosen, decision
 from pegasos.tasks.labels import check_classes_weigh
 from pegasos.tasks.options import checked_training
-from pegasos.tasks.probability import Calibrator, class_probabilities, method_of
+from pegasos.tasks.probability import Calibrator, class_probabilities
 from pegasos.tasks.training import Task, Training, not_proven
 
 READ_TYPES = [*IN_PLACE, np.bool_]  # anything else becomes float64
 
 
-def _has_probabilities(estimator: Any) -> bool:
-    """Whether ``predict_proba`` is there."""
-    return method_of(estimator.probability) is not None
-
-
-class LinearClassifier(ClassifierMixin, BaseEstimator):
+class LinearClassifier(Classifier):
     """Options and predictions of ``LinearSVC`` and ``LinearSVCCV``."""
 
     _labels: Literal["dense", "sparse"] | None = None  # y was an indicator matrix
@@ -73,7 +68,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         labels: NDArray[Any] = self.classes_[chosen(scores)]
         return labels
 
-    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    @available_if(has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """(n, classes), rows of sum 1; with ``probability`` only.
 
@@ -85,12 +80,6 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         return class_probabilities(
             X, self.coef_, self.intercept_, self.calibrators_, len(self.classes_), self._pairs
         )
-
-    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
-    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """The logarithm of ``predict_proba``."""
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self.predict_proba(X)))
 
     def sparsify(self) -> Self:
         """Keep ``coef_`` as a sparse matrix: smaller where most weights are zero."""
@@ -203,12 +192,6 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         line = stack.enter_context(ProgressLine(self.tol, type(self).__name__))
         return replace(training, callbacks=(*training.callbacks, line))
 
-    def _forget(self, *names: str) -> None:
-        """Drop attributes of an earlier fit."""
-        for name in names:
-            if name in vars(self):
-                delattr(self, name)
-
     def _store_calibrators(self, calibrators: list[Calibrator] | None) -> None:
         """Keep them; without any, forget those of an earlier fit."""
         if calibrators is not None:
@@ -242,4 +225,5 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         proven = np.all(proof.proves(self.tol))
         self.stop_reason_: str = "converged" if proven else outcome.stop_reason
         if not proven and warn:
-            warnings.warn(not_proven(outcome, self.tol), ConvergenceWarning, stacklevel=3)
+            words = not_proven(outcome.certificate, outcome.stop_reason, self.tol)
+            warnings.warn(words, ConvergenceWarning, stacklevel=3)

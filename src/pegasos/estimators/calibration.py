@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedKFold
 
 from pegasos.certificate import Floats
+from pegasos.estimators.classifier import warn_of_no_probabilities
 from pegasos.tasks.decision import products
 from pegasos.tasks.path import Fold, cross_validate
 from pegasos.tasks.probability import Calibrator, fit_calibrator
@@ -34,12 +33,7 @@ def calibrate(
         keep_models=True,
     )
     if np.isnan(path.scores).any():
-        warnings.warn(
-            "The fit was stopped (Ctrl-C or max_time) before the models of all folds were trained: "
-            "there are no probabilities, and predict_proba raises.",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
+        warn_of_no_probabilities(stacklevel=4)
         return None
     assert path.coef is not None
     assert path.intercept is not None

@@ -40,8 +40,8 @@ class PartialFit(LinearClassifier):
 
         The steps are those of ``solver="sgds"``. With ``lam`` and classes that are known from the
         start it makes no difference how rows are cut into batches; with C, lam is 1/(C rows so
-        far). ``classes`` may be declared at the first
-        call; others may appear later, and start at w = 0. An ``"auto"`` intercept is regularized.
+        far). ``classes`` may be declared at the first call; others may appear later, and start at
+        w = 0. An ``"auto"`` intercept is regularized.
         Begins at w = 0, or goes on from the last ``partial_fit``. There is no ``certificate_``:
         a proof needs the rows. There is no ``partial_fit`` either with options that it would ignore
         (other solvers, losses and schemes); the error says which.
@@ -54,7 +54,8 @@ class PartialFit(LinearClassifier):
         check_strength(self)
         known = np.unique(y) if classes is None else np.unique(np.asarray(classes))
         if classes is not None and not np.isin(y, known).all():
-            raise ValueError("y holds classes that are not among those given by classes")
+            other = np.setdiff1d(y, known)[0]
+            raise ValueError(f"y holds class {other}, which is not among those given by classes")
         if not first:
             known = np.union1d(self._online.classes, known)
         weight = None

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import replace
-from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
@@ -21,38 +17,31 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
-from pegasos.arguments import functions, number
-from pegasos.certificate import Floats
-from pegasos.estimators.approximation import Approximation, approximation, check_approximation
+from pegasos.arguments import functions
+from pegasos.certificate import Certificate, Floats
+from pegasos.estimators.approximation import Approximation, approximation
 from pegasos.estimators.approximation import scores as scores_of
 from pegasos.estimators.calibration import from_scores, stratified
+from pegasos.estimators.classifier import Classifier, has_probabilities, warn_of_no_probabilities
+from pegasos.estimators.kernel_options import check_options, kernel_of, solver_of
 from pegasos.history import History
 from pegasos.interrupt import Interruption
-from pegasos.kernel.kernels import NAMES, Kernel, gamma_of
-from pegasos.kernel.lanes import KernelTask, Lane, lanes_of, stacked
+from pegasos.kernel.kernels import centre_of, centred
+from pegasos.kernel.lanes import KernelTask, stacked
 from pegasos.kernel.layout import lane_coef, layout, sign_of
-from pegasos.kernel.pegasos import KernelPegasos
 from pegasos.kernel.points import Points
-from pegasos.kernel.run import KernelOutcome, KernelSolver
-from pegasos.kernel.smo import SMO
 from pegasos.limits import Limits
 from pegasos.problem import check_sample_weight
 from pegasos.progress import ProgressLine
-from pegasos.solve import check_tol
 from pegasos.tasks.decision import chosen, counted_votes
 from pegasos.tasks.labels import check_classes_weigh, class_weights
 from pegasos.tasks.probability import method_of, probabilities
-from pegasos.tasks.training import Task
+from pegasos.tasks.training import Task, not_proven
 
 _TYPES = (np.float64, np.float32)
-_OFF_CENTRE = 10.0  # times the spread: rows are centred then
 
 
-def _has_probabilities(model: Any) -> bool:
-    return method_of(model.probability) is not None
-
-
-class SVC(ClassifierMixin, BaseEstimator):
+class SVC(Classifier):
     """Support vector classification with a kernel, proven to be within ``tol`` of the optimum.
 
     Minimises ``1/2 |w|^2 + C sum_i c_i max(0, 1 - y_i (w.phi(x_i) + b))``; of several classes, for
@@ -98,6 +87,7 @@ class SVC(ClassifierMixin, BaseEstimator):
     certificate_ : the proof: ``primal``, ``dual``, ``gap``, ``relative_gap``; floats for two
         classes, else one entry per pair (or class).
     certificate_of_ : the problem that the proof is of, in words.
+    class_weight_ : the weight of each class.
     coef_, map_ : with ``approximation``, weights of its features and the map to them, instead of
         ``support_``, ``support_vectors_``, ``dual_coef_`` and ``n_support_``.
     history_, stop_reason_ : as in ``LinearSVC``.
@@ -154,7 +144,7 @@ class SVC(ClassifierMixin, BaseEstimator):
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Train on X (n, d), or a kernel matrix (n, n), and the classes y (n,)."""
         began = time.perf_counter()
-        solver, intercept = self._check_options()
+        check_options(self)
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=_TYPES)
         check_classification_targets(y)
         classes, codes = np.unique(y, return_inverse=True)
@@ -164,15 +154,13 @@ class SVC(ClassifierMixin, BaseEstimator):
         if sample_weight is not None:
             weight = check_sample_weight(sample_weight, codes.size)
             check_classes_weigh(classes, codes, weight)
-        if self.kernel == "precomputed":
-            self._check_matrix(X)
-        self._kernel = self._resolved(X, weight[:, 0])
-        given, X = X, self._centred(X, reset=True)
-        balance = class_weights(self.class_weight, classes, codes, weight)
-        self.class_weight_ = balance
-        cost = weight[:, 0] * balance[codes]
-        if not all(cost[codes == k].any() for k in range(classes.size)):
-            raise ValueError("class_weight is zero for a class: leave its rows out, or weigh it")
+        self.class_weight_ = class_weights(self.class_weight, classes, codes, weight)
+        if not self.class_weight_.all():
+            zero = classes[int(np.argmin(self.class_weight_))]
+            raise ValueError(f"class_weight is zero for class {zero}: leave its rows out of X")
+        self._kernel = kernel_of(self, X, weight[:, 0])
+        self._centre = centre_of(self._kernel, X)
+        rows = centred(X, self._centre)
         with ExitStack() as stack:
             interruption = stack.enter_context(Interruption())
             stack.enter_context(threadpool_limits(1, user_api="blas"))  # the threads are ours
@@ -183,24 +171,22 @@ class SVC(ClassifierMixin, BaseEstimator):
             self.classes_ = classes
             if self.approximation is not None:
                 assert self._kernel is not None
+                task = Task(rows, classes, codes, weight, self.class_weight, self.multi_class)
                 made = approximation(
-                    self.approximation,
-                    self.n_components,
-                    self._kernel,
-                    Task(X, classes, codes, weight, self.class_weight, self.multi_class),
-                    seed=seed,
-                    callbacks=callbacks,
-                    option=lambda name: getattr(self, name),
-                    began=began,
+                    self, self._kernel, task, seed=seed, callbacks=callbacks, began=began
                 )
                 self._store_approximation(made)
                 self._calibrate(codes, weight[:, 0], made.held_out)
                 return self
-            task = KernelTask(
-                X=X,
+            solver, intercept = solver_of(self)
+            exact = KernelTask(
+                X=rows,
                 kernel=self._kernel,
+                codes=codes,
+                classes=classes.size,
+                scheme=self.multi_class,
                 C=self.C,
-                cost=cost,
+                cost=weight[:, 0] * self.class_weight_[codes],
                 weight=weight[:, 0],
                 intercept=intercept,
                 solver=solver,
@@ -212,10 +198,8 @@ class SVC(ClassifierMixin, BaseEstimator):
                 began=began,
                 callbacks=callbacks,
             )
-            lanes = lanes_of(codes, classes.size, self.multi_class, cost > 0)
-            outcomes, history = task.train(lanes)
-            self._store(given, X, codes, lanes, outcomes, history)
-            self._calibrate(codes, weight[:, 0], partial(self._held_out, task, codes))
+            self._store(X, exact)
+            self._calibrate(codes, weight[:, 0], exact.held_out)
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -239,7 +223,7 @@ class SVC(ClassifierMixin, BaseEstimator):
         found: NDArray[Any] = self.classes_[chosen(scores)]
         return found
 
-    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    @available_if(has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """(n, classes), rows of sum 1; ``predict`` does not go by them."""
         check_is_fitted(self, "classes_")
@@ -250,151 +234,46 @@ class SVC(ClassifierMixin, BaseEstimator):
         pairs = bool(self._pairs)
         return probabilities(self._calibrators, self._scores(X), self.classes_.size, pairs)
 
-    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
-    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """The logarithm of ``predict_proba``."""
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self.predict_proba(X)))
-
-    def _check_options(self) -> tuple[KernelSolver, str]:
-        check_tol(self.tol)
-        method_of(self.probability)
-        for name, value in (("C", self.C), ("cache_size", self.cache_size)):
-            if not (np.isfinite(number(name, value)) and value > 0):
-                raise ValueError(f"{name} must be positive, got {value}")
-        if not callable(self.kernel) and self.kernel not in (*NAMES, "precomputed"):
-            raise ValueError(
-                f"kernel must be one of {', '.join(NAMES)}, precomputed or a function, got "
-                f"{self.kernel!r}"
-            )
-        for name, allowed in (
-            ("intercept", ("auto", "free", "regularized", "none")),
-            ("multi_class", ("ovo", "ovr")),
-            ("decision_function_shape", ("ovr", "ovo")),
-        ):
-            if getattr(self, name) not in allowed:
-                raise ValueError(f"{name} must be one of {allowed}, got {getattr(self, name)!r}")
-        check_approximation(self.approximation, self.n_components, self.kernel, self.solver)
-        solver: KernelSolver
-        if self.approximation is not None:
-            return SMO(), self.intercept  # not used: the linear solvers train
-        if isinstance(self.solver, KernelPegasos):
-            solver = self.solver
-        elif self.solver == "pegasos":
-            solver = KernelPegasos()
-        elif self.solver in ("auto", "dual"):
-            solver = SMO(cache_size=self.cache_size, n_jobs=self.n_jobs)
-        else:
-            raise ValueError(
-                f"solver must be 'auto', 'dual', 'pegasos' or a KernelPegasos, got {self.solver!r}"
-            )
-        exact = isinstance(solver, SMO)
-        if self.intercept == "auto":
-            return solver, "free" if exact else "regularized"
-        if self.intercept == "free" and not exact:
-            raise ValueError(
-                "KernelPegasos does not train a free intercept: use intercept='regularized' or "
-                "'none', or solver='dual'"
-            )
-        return solver, self.intercept
-
-    def _check_matrix(self, K: Any) -> None:
-        if sparse.issparse(K):
-            raise TypeError("a precomputed kernel matrix must be dense")
-        if K.shape[0] != K.shape[1]:
-            raise ValueError(f"X must be the matrix of the kernel, n x n: it has shape {K.shape}")
-        if not np.allclose(K, K.T, rtol=1e-5, atol=1e-8 * float(np.abs(K).max())):
-            raise ValueError("the kernel matrix is not symmetric")
-
-    def _centred(self, X: Any, reset: bool = False) -> Any:
-        """Dense rows less their mean, for rbf alone: distances stay, and lose no digits."""
-        named = self._kernel is not None and self._kernel.name == "rbf"
-        if reset:
-            self._centre = None
-            if named and not sparse.issparse(X):
-                centre = X.mean(axis=0, dtype=np.float64)
-                spread = np.abs(X - centre).max()
-                # Only where it matters: else rows stay the user's own.
-                self._centre = centre if np.abs(centre).max() > _OFF_CENTRE * spread else None
-        if self._centre is None:
-            return X
-        return (X.toarray() if sparse.issparse(X) else X) - self._centre
-
-    def _resolved(self, X: Any, weight: NDArray[np.float64]) -> Kernel | None:
-        if callable(self.kernel):
-            return Kernel("function", function=self.kernel)
-        if self.kernel == "precomputed":
-            return None
-        return Kernel(self.kernel, gamma_of(self.gamma, X, weight), self.degree, self.coef0)
-
-    def _store(
-        self,
-        given: Any,
-        X: Any,
-        codes: NDArray[np.intp],
-        lanes: Sequence[Lane],
-        outcomes: Sequence[KernelOutcome],
-        history: History,
-    ) -> None:
-        """scikit-learn's attributes."""
+    def _store(self, X: Any, task: KernelTask) -> None:
+        """Train, and keep scikit-learn's attributes."""
+        lanes = task.lanes()
+        outcomes, history = task.train(lanes)
         self._forget("map_", "coef_")
         self._pairs = [lane.pair for lane in lanes if lane.pair is not None]
-        laid = layout(lanes, [outcome.model for outcome in outcomes], codes, self.classes_.size)
+        laid = layout(lanes, [outcome.model for outcome in outcomes], task.codes, task.classes)
         self.support_, self.n_support_ = laid.support, laid.n_support
         self.dual_coef_, self.intercept_ = laid.dual_coef, laid.intercept
-        empty = self.kernel == "precomputed"
-        shown = self.support_[:0] if empty else self.support_
-        self.support_vectors_ = given[shown]
-        self._support = self.support_vectors_ if self._centre is None else X[shown]
+        shown = self.support_[:0] if self._kernel is None else self.support_
+        self.support_vectors_ = X[shown]
+        self._support = self.support_vectors_ if self._centre is None else task.X[shown]
         self.shape_fit_ = X.shape
-        self._store_proof(outcomes, history)
-
-    def _forget(self, *names: str) -> None:
-        """Drop attributes of an earlier fit."""
-        for name in names:
-            if name in vars(self):
-                delattr(self, name)
-
-    def _store_proof(self, outcomes: Sequence[KernelOutcome], history: History) -> None:
-        self.certificate_ = stacked([outcome.model.certificate for outcome in outcomes])
-        self.certificate_of_ = "the kernel's own problem"
-        self.dual_gap_, self.objective_ = self.certificate_.gap, self.certificate_.primal
-        self.history_ = history
         self.n_iter_ = np.array([outcome.steps for outcome in outcomes], dtype=np.int32)
         ends = [o.stop_reason for o in outcomes if o.stop_reason != "converged"]
-        self.stop_reason_: str = ends[0] if ends else "converged"
-        if ends:
-            gap = float(np.max(self.certificate_.relative_gap))
-            warnings.warn(
-                f"The fit stopped ({ends[0]}) before its objective was proven to be within "
-                f"tol={self.tol:g} of the optimum: the model is proven to be within {gap:.3g} of "
-                "it (relative). "
-                + (
-                    "More is not to be had in float64: scale the features, or lower C."
-                    if ends[0] == "precision"
-                    else "Raise max_iter or max_time, scale the features, or lower C."
-                ),
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+        proof = stacked([outcome.model.certificate for outcome in outcomes])
+        self._store_proof(proof, history, ends[0] if ends else "converged")
+        self.certificate_of_ = "the kernel's own problem"
 
     def _store_approximation(self, made: Approximation) -> None:
-        self._forget("support_", "support_vectors_", "dual_coef_", "n_support_")
         outcome = made.fit()
+        self._forget("support_", "support_vectors_", "dual_coef_", "n_support_")
         self._pairs = made.task.pairs
         self.map_, self.coef_, self.intercept_ = made.map, outcome.W[:-1].T, outcome.b
-        self.certificate_ = outcome.certificate
+        self.n_iter_ = np.array([max(1, int(np.ceil(outcome.epochs)))], dtype=np.int32)
+        self._store_proof(outcome.certificate, outcome.history, outcome.stop_reason)
         self.certificate_of_ = (
             f"the problem with {made.map.size} {self.approximation} features in place of the "
             "kernel, not the kernel's own"
         )
-        self.dual_gap_, self.objective_ = self.certificate_.gap, self.certificate_.primal
-        self.history_ = outcome.history
-        self.n_iter_ = np.array([max(1, int(np.ceil(outcome.epochs)))], dtype=np.int32)
-        words = made.not_proven(outcome)
-        self.stop_reason_ = "converged" if words is None else outcome.stop_reason
-        if words is not None:
-            warnings.warn(words, ConvergenceWarning, stacklevel=3)
+
+    def _store_proof(self, proof: Certificate, history: History, stop_reason: str) -> None:
+        """Keep the certificate; warn if it does not prove tol."""
+        self.certificate_, self.history_ = proof, history
+        self.dual_gap_, self.objective_ = proof.gap, proof.primal
+        proven = bool(np.all(proof.proves(self.tol)))
+        self.stop_reason_ = "converged" if proven else stop_reason
+        if not proven:
+            words = not_proven(proof, stop_reason, self.tol)
+            warnings.warn(words, ConvergenceWarning, stacklevel=4)
 
     def _calibrate(
         self,
@@ -411,50 +290,22 @@ class SVC(ClassifierMixin, BaseEstimator):
         for train, test in stratified(codes):
             found = held_out(train, test)
             if found is None:
-                warnings.warn(
-                    "The fit was stopped (Ctrl-C or max_time) before the models of all folds were "
-                    "trained: there are no probabilities, and predict_proba raises.",
-                    ConvergenceWarning,
-                    stacklevel=3,
-                )
+                warn_of_no_probabilities(stacklevel=3)
                 return
             scores[test] = found
         self._calibrators = from_scores(
             scores, codes, weight, method, self._pairs, self.classes_.size == 2
         )
 
-    def _held_out(
-        self,
-        task: KernelTask,
-        codes: NDArray[np.intp],
-        train: NDArray[np.intp],
-        test: NDArray[np.intp],
-    ) -> Floats | None:
-        """Scores of rows by models of others; None if that was stopped."""
-        used = np.zeros(codes.size, dtype=bool)
-        used[train] = task.cost[train] > 0
-        lanes = lanes_of(codes, self.classes_.size, self.multi_class, used)
-        outcomes, _ = replace(task, callbacks=()).train(lanes)
-        if any(outcome.stop_reason in ("interrupted", "max_time") for outcome in outcomes):
-            return None
-        coef = np.zeros((codes.size, len(lanes)))
-        for k, (lane, outcome) in enumerate(zip(lanes, outcomes, strict=True)):
-            coef[lane.rows, k] = outcome.model.coef
-        b = np.array([outcome.model.b for outcome in outcomes])
-        if self._kernel is None:
-            return np.asarray(task.X[test] @ coef + b)
-        points = Points(self._kernel, task.X[test], self.n_jobs)
-        return np.asarray(points.scores(task.X, coef) + b)
-
     def _scores(self, X: Any) -> NDArray[np.float64]:
         """(n, lanes), positive for the second class of a pair, or for the class."""
         check_is_fitted(self, "classes_")
-        X = self._centred(validate_data(self, X, accept_sparse="csr", dtype=_TYPES, reset=False))
-        if hasattr(self, "map_"):
-            with threadpool_limits(1, user_api="blas"):
-                return scores_of(self.map_, X, self.coef_.T, self.intercept_, self.n_jobs)
-        coef = lane_coef(self.dual_coef_, self.n_support_, self._pairs)
+        X = validate_data(self, X, accept_sparse="csr", dtype=_TYPES, reset=False)
+        X = centred(X, self._centre)
         with threadpool_limits(1, user_api="blas"):
+            if hasattr(self, "map_"):
+                return scores_of(self.map_, X, self.coef_.T, self.intercept_, self.n_jobs)
+            coef = lane_coef(self.dual_coef_, self.n_support_, self._pairs)
             if self._kernel is None:
                 scores = X[:, self.support_] @ coef
             else:

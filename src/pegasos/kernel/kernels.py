@@ -14,6 +14,7 @@ from pegasos.arguments import number
 
 Floats = NDArray[np.float64]
 NAMES = ("linear", "rbf", "poly", "sigmoid")
+_OFF_CENTRE = 10.0  # times the spread of rows
 _LARGEST = 1e30  # K(x, x): sums of float32 values have to be finite
 
 
@@ -86,6 +87,25 @@ def squared_norms(X: Any) -> Floats:
         return np.asarray(np.where(np.diff(X.indptr) > 0, sums, 0.0))
     wide = np.asarray(X, dtype=np.float64)
     return np.asarray(np.einsum("ij,ij->i", wide, wide))
+
+
+def centre_of(kernel: Kernel | None, X: Any) -> Floats | None:
+    """The mean of dense rows that are far from the origin, for rbf: distances do not need it.
+
+    Less it they keep their digits. None where it does not matter, and rows stay as they are.
+    """
+    if kernel is None or kernel.name != "rbf" or sparse.issparse(X):
+        return None
+    centre: Floats = X.mean(axis=0, dtype=np.float64)
+    spread = np.abs(X - centre).max()
+    return centre if np.abs(centre).max() > _OFF_CENTRE * spread else None
+
+
+def centred(X: Any, centre: Floats | None) -> Any:
+    """X less that."""
+    if centre is None:
+        return X
+    return (X.toarray() if sparse.issparse(X) else X) - centre
 
 
 def gamma_of(gamma: Any, X: Any, weight: Floats) -> float:

@@ -20,6 +20,7 @@ from pegasos.interrupt import Interruption
 from pegasos.kernel.gram import Gram, KernelGram, MatrixGram, ShiftedGram, check_semidefinite
 from pegasos.kernel.kernels import Kernel
 from pegasos.kernel.pairs import ClassBlocks, PairGram
+from pegasos.kernel.points import Points
 from pegasos.kernel.problem import KernelProblem
 from pegasos.kernel.run import KernelOutcome, KernelSolver, Model, run
 from pegasos.kernel.smo import SMO
@@ -59,6 +60,9 @@ class KernelTask:
 
     X: Any
     kernel: Kernel | None
+    codes: NDArray[np.intp]  # the class of every row
+    classes: int
+    scheme: str  # ovo or ovr
     C: float
     cost: Floats  # c of every row
     weight: Floats  # sample weights
@@ -72,12 +76,29 @@ class KernelTask:
     began: float
     callbacks: Sequence[Callable[[Record], Any]] = field(default=())
 
-    def gram(self, rows: NDArray[np.intp], n_jobs: int | None) -> Gram:
-        """K of some rows."""
+    def lanes(self, rows: NDArray[np.intp] | None = None) -> list[Lane]:
+        """The binary problems, over all rows that cost something, or over some of them."""
+        used = self.cost > 0
+        if rows is not None:
+            some = np.zeros_like(used)
+            some[rows] = used[rows]
+            used = some
+        return lanes_of(self.codes, self.classes, self.scheme, used)
+
+    def held_out(self, rows: NDArray[np.intp], test: NDArray[np.intp]) -> Floats | None:
+        """Scores (test, lanes) by models of other rows; None if that was stopped."""
+        lanes = self.lanes(rows)
+        outcomes, _ = replace(self, callbacks=()).train(lanes)
+        if any(outcome.stop_reason in ("interrupted", "max_time") for outcome in outcomes):
+            return None
+        coef = np.zeros((self.codes.size, len(lanes)))
+        for k, (lane, outcome) in enumerate(zip(lanes, outcomes, strict=True)):
+            coef[lane.rows, k] = outcome.model.coef
+        b = np.array([outcome.model.b for outcome in outcomes])
         if self.kernel is None:
-            return MatrixGram(self.X, rows)
-        whole = rows.size == self.X.shape[0] and bool(np.all(np.diff(rows) == 1))
-        return KernelGram(self.kernel, self.X if whole else self.X[rows], n_jobs)
+            return np.asarray(self.X[test] @ coef + b)
+        points = Points(self.kernel, self.X[test], self.n_jobs)
+        return np.asarray(points.scores(self.X, coef) + b)
 
     def train(self, lanes: Sequence[Lane]) -> tuple[list[KernelOutcome], History]:
         """Train the lanes, side by side where there are several."""
@@ -89,20 +110,22 @@ class KernelTask:
         inner = self.n_jobs if workers == 1 else 1
         if isinstance(solver, SMO):
             solver = replace(solver, cache_size=solver.cache_size / workers, n_jobs=inner)
-        together = _Together(self.callbacks, len(lanes), self.interruption)
+        together = _Together(
+            self.callbacks, [self._untrained(lane) for lane in lanes], self.interruption
+        )
         blocks = self._blocks(lanes, solver)
 
         def body(k: int) -> None:
             lane = lanes[k]
             late = self.limits.max_time is not None and self._seconds() >= self.limits.max_time
-            problem = self._problem(lane, blocks, inner)
             if k > 0 and (late or self.interruption.requested):
-                untrained = Model(np.zeros(lane.rows.size), 0.0, problem.untrained())
-                reason = "max_time" if late else "interrupted"
-                together.ends[k] = KernelOutcome(untrained, History([]), reason, 0)  # type: ignore[arg-type]
+                untrained = Model(np.zeros(lane.rows.size), 0.0, together.proof[k])
+                together.ends[k] = KernelOutcome(
+                    untrained, "max_time" if late else "interrupted", 0
+                )
                 return
             outcome = run(
-                problem,
+                self._problem(lane, blocks, inner),
                 solver,
                 tol=self.tol,
                 limits=self.limits,
@@ -116,8 +139,6 @@ class KernelTask:
                 outcome = replace(outcome, model=model)
             together.ends[k] = outcome
 
-        for k, lane in enumerate(lanes):
-            together.proof[k] = self._untrained(lane)
         side_by_side(len(lanes), body, workers, self.interruption)
         return together.outcomes(), History(together.records)
 
@@ -126,7 +147,7 @@ class KernelTask:
         if blocks is not None and lane.pair is not None:
             gram = PairGram(blocks, *lane.pair, self.X[lane.rows])
         else:
-            gram = self.gram(lane.rows, n_jobs)
+            gram = self._gram(lane.rows, n_jobs)
         if self.kernel is None or not self.kernel.certain:
             check_semidefinite(gram)
         if self.intercept == "regularized":
@@ -139,6 +160,11 @@ class KernelTask:
             total_weight=float(self.weight[lane.rows].sum()),
             free=self.intercept == "free",
         )
+
+    def _gram(self, rows: NDArray[np.intp], n_jobs: int | None) -> Gram:
+        if self.kernel is None:
+            return MatrixGram(self.X, rows)
+        return KernelGram(self.kernel, self.X[rows], n_jobs)
 
     def _blocks(self, lanes: Sequence[Lane], solver: KernelSolver) -> ClassBlocks | None:
         """What pairs share, where it fits into half of the cache beside them."""
@@ -156,9 +182,8 @@ class KernelTask:
         return ClassBlocks(self.kernel, self.X, rows)
 
     def _untrained(self, lane: Lane) -> Certificate:
-        return Certificate(
-            float(self.cost[lane.rows].sum() / self.weight[lane.rows].sum()), 0.0, 0.0
-        )
+        """Of w = 0, which needs no kernel."""
+        return Certificate.untrained(self.cost[lane.rows].sum() / self.weight[lane.rows].sum())
 
     def _seconds(self) -> float:
         return time.perf_counter() - self.began
@@ -170,11 +195,11 @@ class _Together:
     def __init__(
         self,
         callbacks: Sequence[Callable[[Record], Any]],
-        lanes: int,
+        proof: list[Certificate],
         interruption: Interruption,
     ) -> None:
         self.callbacks, self.interruption, self.lock = callbacks, interruption, threading.Lock()
-        self.proof: list[Certificate] = [Certificate(0.0, 0.0, 0.0)] * lanes
+        self.proof, lanes = proof, len(proof)
         self.seen = np.zeros(lanes)
         self.examples = np.zeros(lanes, dtype=np.int64)
         self.ends: list[KernelOutcome | None] = [None] * lanes

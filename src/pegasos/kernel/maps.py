@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pegasos import threads
+from pegasos.data.dataset import ALIGNED
 from pegasos.kernel.gram import NOT_SEMIDEFINITE
 from pegasos.kernel.kernels import Floats, Kernel
 from pegasos.kernel.points import Points
@@ -226,7 +227,7 @@ class MappedRows(Blocks):
     def ranges(self) -> list[tuple[int, int]]:
         """Rows of some megabytes of features."""
         n = self.shape[0]
-        step = max(1, _BLOCK_BYTES // (1024 * self.map.size)) * 128
+        step = max(1, _BLOCK_BYTES // (8 * ALIGNED * self.map.size)) * ALIGNED
         return [(lo, min(n, lo + step)) for lo in range(0, n, step)]
 
     def block(

@@ -48,13 +48,16 @@ class KernelPegasos:
         if not 1 <= number("batch_size", size) < 2**31 or size != int(size):
             raise ValueError(f"batch_size must be a whole number from 1 on, got {size!r}")
 
-    def start(self, problem: KernelProblem, seed: int) -> PegasosTraining:
-        """Begin at w = 0."""
-        if problem.free:
+    def check_intercept(self, intercept: str) -> None:
+        """Raise ValueError for one that it does not train."""
+        if intercept == "free":
             raise ValueError(
                 "KernelPegasos does not train a free intercept: use intercept='regularized' or "
                 "'none', or solver='dual'"
             )
+
+    def start(self, problem: KernelProblem, seed: int) -> PegasosTraining:
+        """Begin at w = 0."""
         return PegasosTraining(self, problem, seed)
 
 

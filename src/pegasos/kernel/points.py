@@ -193,10 +193,7 @@ def _in_order(X: Any) -> Any:
         raise ValueError(f"X has a column index outside 0..{X.shape[1]} - 1")
     if np.any(np.diff(X.indptr) < 0):
         raise ValueError("X is not a valid CSR matrix: indptr falls")
-    if not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
-    return X
+    return sparse.canonical(X)
 
 
 def _transposed(rows: Any, dtype: Any) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -38,7 +38,7 @@ class KernelProblem:
 
     def untrained(self) -> Certificate:
         """Of no model at all: f = 0."""
-        return Certificate(self.scale * float(self.upper.sum()), 0.0, 0.0)
+        return Certificate.untrained(np.asarray(self.scale * self.upper.sum()))
 
     def scores(self, coef: Floats, give_up: GiveUp = never) -> Floats:
         """K coef, which is (n,) or (n, k), from scratch in float64."""

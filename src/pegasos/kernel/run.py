@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from pegasos.certificate import Certificate, Floats, GaveUp, GiveUp
 from pegasos.driver import StopReason
-from pegasos.history import History, Record, asked_to_stop
+from pegasos.history import Record, asked_to_stop
 from pegasos.interrupt import Interruption, Patience
 from pegasos.kernel.problem import KernelProblem
 from pegasos.limits import Limits
@@ -66,6 +66,9 @@ class KernelSolver(Protocol):
     def default_epochs(self) -> float | None:
         """Limit where the user sets none."""
 
+    def check_intercept(self, intercept: str) -> None:
+        """Raise ValueError for one that it does not train."""
+
     def start(self, problem: KernelProblem, seed: int) -> Training:
         """Begin."""
 
@@ -75,7 +78,6 @@ class KernelOutcome:
     """A model and the run that found it."""
 
     model: Model
-    history: History
     stop_reason: StopReason
     steps: int
 
@@ -95,7 +97,6 @@ def run(
     training = solver.start(problem, seed)
     most = solver.default_epochs if limits.none else limits.max_epochs
     model = Model(problem.y * 0.0, 0.0, problem.untrained())
-    records: list[Record] = []
     target, look_at = tol, _LOOK_AFTER
     reason: StopReason | None = None
     while reason is None:
@@ -122,18 +123,18 @@ def run(
         now = time.perf_counter()
         look_at = now - began + _CERTIFICATES * (now - asked_at)
         look_at = max(look_at, _LONGER * (now - began))
-        records.append(
-            Record(
-                training.visits / problem.n,
-                time.perf_counter() - began,
-                training.visits,
-                model.certificate,
-            )
+        proven = bool(model.certificate.proves(tol))
+        if proven:
+            model = training.finish(model)
+        record = Record(
+            training.visits / problem.n,
+            time.perf_counter() - began,
+            training.visits,
+            model.certificate,
         )
-        asked = asked_to_stop(callbacks, records[-1])
-        if model.certificate.proves(tol):
-            model, reason = training.finish(model), "converged"
-            records[-1] = replace(records[-1], certificate=model.certificate)
+        asked = asked_to_stop(callbacks, record)
+        if proven:
+            reason = "converged"
         elif model.certificate.relative_gap <= tol and reason is None:
             reason = "precision"  # rounding could be as large as tol
         elif asked:
@@ -143,4 +144,4 @@ def run(
         elif near:
             target /= 2
         training.refused(near=near or spent)
-    return KernelOutcome(model, History(records), reason, training.steps)
+    return KernelOutcome(model, reason, training.steps)

@@ -45,6 +45,9 @@ class SMO:
     def default_epochs(self) -> None:
         """It ends by itself."""
 
+    def check_intercept(self, intercept: str) -> None:
+        """It trains any."""
+
     def start(self, problem: KernelProblem, seed: int) -> SMOTraining:  # noqa: ARG002
         """Begin at 0."""
         return SMOTraining(self, problem)

@@ -162,14 +162,6 @@ class DualCoordinate(Solver):
 
     def _advance_blocks(self, problem: Problem, state: State, work: int, stop: int) -> bool:
         """Visit whole blocks: the last one may go a little beyond the stop."""
-        rows = problem.rows
-        longest = max(hi - lo for lo, hi in rows.blocks.ranges()) if rows.blocks else 0
-        options = {
-            "chunk_bits": 0,
-            "row_size": rows.row_size,
-            "in_cache": longest * rows.row_bytes < _IN_CACHE_BYTES,
-            "shrink": self.shrink,
-        }
         pull = _pull(problem) if problem.intercept == "free" else None
         while state.seen < stop:
             if work <= 0:
@@ -179,6 +171,12 @@ class DualCoordinate(Solver):
             fresh["orders"][:, 3] = state.seen  # random numbers used
             lists: dict[str, Any] = {name: fresh[name] for name in _LISTS}
             lists["knot"] = fresh["knot"] if problem.lanes == 1 and self.second_order else None
+            options = {
+                "chunk_bits": 0,
+                "row_size": problem.rows.row_size,
+                "in_cache": (hi - lo) * problem.rows.row_bytes < _IN_CACHE_BYTES,
+                "shrink": self.shrink,
+            }
             work -= visit_block(problem, state, lists, pull, options)
         return True
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pegasos import sparse, threads
-from pegasos.certificate import Floats
+from pegasos.certificate import Certificate, Floats
 from pegasos.driver import Callback, Outcome
 from pegasos.fleet import Member, run_any, run_fleet
 from pegasos.joint import as_joint
@@ -253,9 +253,9 @@ def pair_threads(training: Training, task: Task) -> int:
     return threads.resolve(training.n_jobs, task.values * (task.classes.size - 1))
 
 
-def not_proven(outcome: Outcome, tol: float) -> str:
+def not_proven(certificate: Certificate, stop_reason: str, tol: float) -> str:
     """What to tell the user of a fit that ended before its proof."""
-    gap = cast(float, np.max(outcome.certificate.relative_gap))
+    gap = cast(float, np.max(certificate.relative_gap))
     if np.isinf(gap):
         known = "nothing is proven about it yet"
     elif gap > 1:
@@ -263,13 +263,13 @@ def not_proven(outcome: Outcome, tol: float) -> str:
     else:
         known = f"the model is proven to be within {gap:.2%} of it"
     text = (
-        f"The fit stopped ({outcome.stop_reason}) before its objective was proven to be within "
+        f"The fit stopped ({stop_reason}) before its objective was proven to be within "
         f"tol={tol:g} of the optimum: {known}."
     )
     if gap <= tol:
         return text + " Rounding errors could be as large as tol: scale the features."
-    if outcome.stop_reason == "precision":
+    if stop_reason == "precision":
         text += " More is not to be had in float64: scale the features, or lower C."
-    if outcome.stop_reason in ("max_epochs", "max_time"):
+    if stop_reason in ("max_epochs", "max_steps", "max_time"):
         text += " Raise max_iter or max_time, scale the features, or lower C."
     return text

@@ -1,0 +1,45 @@
+"""What all classifiers share, linear ones and those with kernels."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.metaestimators import available_if
+
+from pegasos.tasks.probability import method_of
+
+
+def has_probabilities(estimator: Any) -> bool:
+    """Whether ``predict_proba`` is there."""
+    return method_of(estimator.probability) is not None
+
+
+def warn_of_no_probabilities(stacklevel: int) -> None:
+    """Tell that a fit was stopped before it was calibrated."""
+    warnings.warn(
+        "The fit was stopped (Ctrl-C or max_time) before the models of all folds were trained: "
+        "there are no probabilities, and predict_proba raises.",
+        ConvergenceWarning,
+        stacklevel=stacklevel + 1,
+    )
+
+
+class Classifier(ClassifierMixin, BaseEstimator):
+    """A classifier that may have ``predict_proba``."""
+
+    @available_if(has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """The logarithm of ``predict_proba``."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.predict_proba(X)))
+
+    def _forget(self, *names: str) -> None:
+        """Drop attributes of an earlier fit."""
+        for name in names:
+            if name in vars(self):
+                delattr(self, name)
