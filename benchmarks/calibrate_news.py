@@ -35,7 +35,7 @@ def difficulty(X, y, C):
     optimum = solve(tol=1e-6, max_epochs=3_000)
     if not optimum.certificate.relative_gap <= 1e-4:
         raise RuntimeError(f"C = {C}: not solved well enough to compare: {optimum}")
-    run = solve(tol=1e-3, checkpoint_every=1, max_epochs=3_000)
+    run = solve(tol=1e-3, record_every=1, max_epochs=3_000)
     if not run.certificate.relative_gap <= 1e-3:
         raise RuntimeError(f"C = {C}: the epochs to 1e-3 are not known: {run}")
     return {

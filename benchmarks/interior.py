@@ -29,7 +29,7 @@ def main():
 
 def _iterations(X, y, C, mode):
     result = pegasos.solve(
-        X, y, C=C, solver="interior", intercept=mode, tol=1e-8, max_epochs=60, checkpoint_every=1
+        X, y, C=C, solver="interior", intercept=mode, tol=1e-8, max_epochs=60, record_every=1
     )
     gaps = np.ravel(result.history["relative_gap"])
     return "/".join(

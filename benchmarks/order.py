@@ -29,7 +29,7 @@ def epochs(X, y, solver, bits, tol, most):
     order.chunk_bits = lambda _: bits
     result = pegasos.solve(
         X, y, C=1.0, solver=solver, intercept="none", tol=tol, max_epochs=most, seed=0,
-        checkpoint_every=1,
+        record_every=1,
     )  # fmt: skip
     return f"{result.epochs:.0f}" if result.stop_reason == "converged" else f">{most}"
 

@@ -71,7 +71,7 @@ BAD_OPTIONS = [
     ({"C": 1.0, "max_steps": 2.5}, "max_steps must be a whole number"),
     ({"C": 1.0, "max_steps": 10**30}, "max_steps must be positive and finite"),
     ({"C": 1.0, "seed": -1}, "seed must be"),
-    ({"C": 1.0, "checkpoint_every": 0}, "checkpoint_every must be positive"),
+    ({"C": 1.0, "record_every": 0}, "record_every must be positive"),
     (
         {"C": 1.0, "solver": "magic"},
         "solver must be one of auto, dual, interior, newton, pegasos, sgdm, sgdr, sgds",
@@ -100,7 +100,7 @@ def test_bad_options_are_named(options, message):
     [
         ({"C": "a"}, "C"), ({"lam": "a"}, "lam"), ({"C": 1.0, "tol": "x"}, "tol"),
         ({"C": 1.0, "tol": None}, "tol"), ({"C": 1.0, "max_time": "1"}, "max_time"),
-        ({"C": 1.0, "checkpoint_every": "a"}, "checkpoint_every"),
+        ({"C": 1.0, "record_every": "a"}, "record_every"),
         ({"C": 1.0, "seed": "a"}, "seed"),
         ({"C": 1.0, "sample_weight": ["a"] * 30}, "sample_weight"),
         ({"C": 1.0, "intercept_scaling": "a"}, "intercept_scaling"),

@@ -146,7 +146,7 @@ def test_lanes_stop_when_they_are_done_and_keep_their_proof():
     lam = [10.0, 0.1, 0.001]
     result = pegasos.solve(
         data.X, data.Y, lam=lam, solver="dual", intercept="none", tol=1e-7, seed=0,
-        checkpoint_every=1,
+        record_every=1,
     )  # fmt: skip
     assert result.stop_reason == "converged"
     assert (result.certificate.relative_gap <= 1e-7).all()
@@ -182,7 +182,7 @@ def test_a_lane_that_leaves_early_leaves_the_others_alone(solver):
     lam = np.array([5.0, 1.0, 0.3, 0.1])
     options = {"solver": solver, "intercept": "none", "seed": 3, "sample_weight": data.weight}
     together = pegasos.solve(
-        data.X, data.Y, lam=lam, tol=0.1, max_epochs=60, checkpoint_every=0.37, **options
+        data.X, data.Y, lam=lam, tol=0.1, max_epochs=60, record_every=0.37, **options
     )
     done = together.history["relative_gap"] <= 0.1
     left = [int(np.argmax(column)) if column.any() else -1 for column in done.T]
@@ -191,7 +191,7 @@ def test_a_lane_that_leaves_early_leaves_the_others_alone(solver):
         seen = together.history["examples"][record]
         alone = pegasos.solve(
             data.X, data.Y[:, [k]], lam=lam[k], tol=0.0, max_epochs=seen / 40,
-            checkpoint_every=1000, **options,
+            record_every=1000, **options,
         )  # fmt: skip
         np.testing.assert_allclose(together.w[k], alone.w[0], rtol=1e-9, atol=1e-11)
 
@@ -250,7 +250,7 @@ def test_callbacks_see_every_record_and_can_stop():
         return len(seen) == 3
 
     result = pegasos.solve(
-        data.X, data.Y[:, 0], C=1.0, solver="sgds", tol=0, seed=0, checkpoint_every=0.5,
+        data.X, data.Y[:, 0], C=1.0, solver="sgds", tol=0, seed=0, record_every=0.5,
         callbacks=[stop_at_the_third],
     )  # fmt: skip
     assert result.stop_reason == "callback"
@@ -304,7 +304,7 @@ def test_callbacks_see_the_last_record_too():
 def test_history_is_a_table():
     data = toy(40, 5)
     history = pegasos.solve(
-        data.X, data.Y[:, 0], C=1.0, solver="dual", intercept="none", seed=0, checkpoint_every=1
+        data.X, data.Y[:, 0], C=1.0, solver="dual", intercept="none", seed=0, record_every=1
     ).history
     assert set(history) == {
         "epoch", "seconds", "examples", "primal", "dual", "gap", "relative_gap"
@@ -319,8 +319,8 @@ def test_history_is_a_table():
 def test_records_do_not_change_the_run():
     data = toy(40, 5)
     options = {"C": 1.0, "solver": Pegasos(batch_size=3), "tol": 0, "max_epochs": 8, "seed": 0}
-    often = pegasos.solve(data.X, data.Y[:, 0], checkpoint_every=0.1, **options)
-    seldom = pegasos.solve(data.X, data.Y[:, 0], checkpoint_every=8, **options)
+    often = pegasos.solve(data.X, data.Y[:, 0], record_every=0.1, **options)
+    seldom = pegasos.solve(data.X, data.Y[:, 0], record_every=8, **options)
     assert often.w.tobytes() == seldom.w.tobytes()
 
 

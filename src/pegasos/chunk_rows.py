@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -104,6 +105,18 @@ class ChunkRows(Blocks):
         if self.chunks.in_place:
             self._kept[number] = X
         return X
+
+    def checksum(self) -> int:
+        """CRC-32 of all rows."""
+        crc = 0
+        for number in range(self.chunks.n_blocks):
+            if number + 1 < self.chunks.n_blocks:
+                self.chunks.expect(number + 1)
+            X = self.chunks.read(number).X
+            arrays = (X.indptr, X.indices, X.data) if sparse.issparse(X) else (X,)
+            for array in arrays:
+                crc = zlib.crc32(np.ascontiguousarray(array).view(np.uint8).data, crc)
+        return crc
 
     def expect(self, lo: int) -> None:
         """Hear that the block that begins with this row will be read soon."""

@@ -1,22 +1,21 @@
 """The driver: runs any solver, and does everything that is not arithmetic once for all of them.
 
-Time limits, Ctrl-C, records, callbacks, certificates and lanes that are done are handled between
-slices of about 0.1 s. Slices only pause: every decision that changes arithmetic is a function of
-the rows visited, never of the clock, so results do not depend on the machine's speed.
+Time limits, Ctrl-C, records, callbacks, certificates, checkpoints and lanes that are done are
+handled between slices of about 0.1 s. Slices only pause: every decision that changes arithmetic is
+a function of the rows visited, never of the clock, so results do not depend on the machine's speed.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pegasos import schedule
+from pegasos import schedule, snapshot
 from pegasos.certificate import (
     Certificate,
     Floats,
@@ -26,45 +25,21 @@ from pegasos.certificate import (
     certify,
     feature_blocks,
 )
+from pegasos.checkpoint import Part
 from pegasos.history import History, Record, asked_to_stop
 from pegasos.interrupt import Interruption, Patience
 from pegasos.joint import certify_joint
 from pegasos.limits import Limits
+from pegasos.outcome import Callback, Monitor, Outcome, StopReason
 from pegasos.problem import Problem
+from pegasos.snapshot import Arrays, Lanes, Model
 from pegasos.solvers import Choice, Solver
 from pegasos.solvers.auto import fixed
-
-StopReason = Literal[
-    "converged", "precision", "max_time", "max_epochs", "max_steps", "interrupted", "callback"
-]
-"""``precision``: float64 has no more digits to give, or the solver found none for long."""
-
-Callback = Callable[[Record], Any]
-
-Monitor = Callable[[Floats, Floats], float]
-"""The score of a model, W (features + 1, K) and b (K,): it goes into its record."""
 
 _CERTIFY_AFTER_INTERRUPT = 0.3  # seconds an interrupted run may spend to certify its last model
 _LARGE_WEIGHTS = 1 << 24  # entries of W that take too long to go through for that
 _WORTH_CERTIFYING = 1.2  # an estimate within this factor of tol is worth a pass
 _NEVER = 1 << 62
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """The model of every lane, and the run that made it."""
-
-    W: Floats  # (features + 1, K); the last row belongs to the constant feature
-    b: Floats  # (K,)
-    duals: Any  # (n, K); from a fleet (n, 1) of each
-    certificate: Certificate
-    history: History
-    stop_reason: StopReason
-    seconds: float
-    epochs: float
-    solver: Solver  # the last one that was at work
-    reason: str  # why it was
-    certifying: float = 0.0  # of the seconds, on certificates; summed over threads
 
 
 def run(
@@ -75,23 +50,26 @@ def run(
     limits: Limits,
     seed: int,
     callbacks: Sequence[Callback] = (),
-    checkpoint_every: float | None = None,
+    record_every: float | None = None,
     scalar: bool = False,
     start_duals: Floats | None = None,
     look_first: bool = True,
     monitor: Monitor | None = None,
     began: float | None = None,
     interruption: Interruption | None = None,
+    part: Part | None = None,
+    keep_duals: bool = True,
 ) -> Outcome:
     """Advance ``solver`` until every lane is certified within ``tol``, or a limit is reached.
 
     With ``look_first``, the model of ``start_duals`` is certified before any step. ``began`` is the
     ``time.perf_counter`` from which seconds count; now, if not given. A run that is part of a
-    larger one has the ``interruption`` of that one.
+    larger one has the ``interruption`` of that one. With a ``part`` of a checkpoint it goes on
+    from there, and is saved there; without ``keep_duals`` its outcome is saved without duals.
     """
     one = _Run(
-        problem, solver, tol, limits, seed, callbacks, checkpoint_every, scalar, start_duals,
-        look_first, monitor, began,
+        problem, solver, tol, limits, seed, callbacks, record_every, scalar, start_duals,
+        look_first, monitor, began, part, keep_duals,
     )  # fmt: skip
     if interruption is not None:
         return one.run(interruption)
@@ -108,53 +86,147 @@ class _Run:
         limits: Limits,
         seed: int,
         callbacks: Sequence[Callback],
-        checkpoint_every: float | None,
+        record_every: float | None,
         scalar: bool,
         start_duals: Floats | None,
         look_first: bool,
         monitor: Monitor | None,
         began: float | None,
+        part: Part | None,
+        keep_duals: bool,
     ) -> None:
         self.began = time.perf_counter() if began is None else began
+        self.before = 0.0  # seconds of the run before it was resumed
+        self.part, self.keep_duals = part, keep_duals
         self.whole, self.problem = problem, problem
         self.choice = fixed(solver) if isinstance(solver, Solver) else solver
         self.solver, self.reason = self.choice.solver.aimed_at(tol), self.choice.reason
         self.tol, self.limits, self.callbacks, self.scalar = tol, limits, callbacks, scalar
-        self.seed, self.start_duals, self.checkpoint_every = seed, start_duals, checkpoint_every
+        self.seed, self.start_duals, self.record_every = seed, start_duals, record_every
         self.look_first, self.monitor = look_first, monitor
+        self.told = bool(callbacks)  # records are asked for, and come sooner
+        self.changes = 0  # of solver
+        self.cut_short = False  # by a limit or an interrupt
         self.records: list[Record] = []
         self.certifying = 0.0
         self.exhausted = False  # some lane was left unproven, at the last digits of float64
         self.seen_before = 0  # rows visited for lanes that were trained before the present ones
         self.slice_rows = schedule.first_slice(problem)
-        # The model that the certificate belongs to: at first w = 0, a = 0, which needs no pass.
+        # At first w = 0, a = 0: a certificate that needs no pass.
         K = problem.lanes
-        self.W = np.zeros((problem.rows.d + 1, K))
-        self.b = np.zeros(K)
-        self.duals = np.zeros((problem.n, K))
-        self.certificate = Certificate.untrained(problem.cost / problem.total_weight)
+        self.model = Model(
+            np.zeros((problem.rows.d + 1, K)), np.zeros(K), np.zeros((problem.n, K)),
+            Certificate.untrained(problem.cost / problem.total_weight),
+        )  # fmt: skip
+        self.reasons: list[StopReason | None] = []
+        self.waiting: list[Lanes] = []
+        self.trend: tuple[list[float], list[float]] = ([], [])  # epochs, gaps
 
     def run(self, interruption: Interruption) -> Outcome:
         self.interruption = interruption
-        reasons: list[StopReason | None] = []
-        groups = self.groups(np.arange(self.whole.lanes), 0)
-        while groups:
-            self.begin(*groups.pop(0))
-            reasons.append(self.loop())
+        saved = None if self.part is None else self.part.load()
+        if saved is None:
+            self.waiting = self.groups(np.arange(self.whole.lanes), 0)
+            self.begin(*self.waiting.pop(0))
+        elif saved[0]["ended"]:
+            self.restore(*saved)
+            return self.outcome()
+        else:
+            self.restore(*saved)
+        while True:
+            self.reasons.append(self.loop())
             self.seen_before += self.state.seen
-            if reasons[-1] in ("interrupted", "max_time", "callback"):
+            if self.reasons[-1] in ("interrupted", "max_time", "callback"):
                 break
-            if reasons[-1] is None:
-                groups = self.take_over() + groups
-        ends = [r for r in reasons if r is not None and r != "converged"]
-        reason: StopReason = ends[0] if ends else "converged"
+            if self.reasons[-1] is None:
+                self.waiting = self.take_over() + self.waiting
+            if not self.waiting:
+                break
+            self.begin(*self.waiting.pop(0))
+        if self.part is not None and not self.cut_short and self.reasons[-1] != "callback":
+            self.part.finish(*self.saved(ended=True))
+        return self.outcome()
+
+    def stop_reason(self) -> StopReason:
+        ends = [r for r in self.reasons if r is not None and r != "converged"]
+        return ends[0] if ends else "converged"
+
+    def outcome(self) -> Outcome:
+        model = self.model
         return Outcome(
-            self.W, self.b, self.duals, self.shown(), History(self.records), reason,
+            model.W, model.b, model.duals, self.shown(), History(self.records), self.stop_reason(),
             self.seconds(), self.seen_before / self.whole.n, self.solver, self.reason,
             self.certifying,
         )  # fmt: skip
 
-    def groups(self, lanes: NDArray[np.intp], spent: int) -> list[tuple[NDArray[np.intp], int]]:
+    def save(self) -> None:
+        """Write where the run stands, if it has a checkpoint."""
+        # After an interrupt the lanes that are left may not have closed ranks.
+        if self.part is not None and self.live.size == self.problem.lanes:
+            self.part.save(*self.saved(ended=False))
+
+    def leave(self) -> None:
+        """A limit or an interrupt ends the run here: save it as it is, before it is certified.
+
+        The certificate may prove it after all. But a run that is resumed has to go on from here, as
+        it would have.
+        """
+        self.cut_short = True
+        self.save()
+
+    def saved(self, *, ended: bool) -> tuple[dict[str, Any], Arrays]:
+        """All that the run is, but for what it was called with."""
+        about: dict[str, Any] = {
+            "ended": ended,
+            "seconds": self.seconds(),
+            "certifying": self.certifying,
+            "reasons": self.reasons,
+            "reason": self.reason,
+            "changes": self.changes,
+            "seen_before": self.seen_before,
+            "exhausted": self.exhausted,
+            "told": self.told,
+        }
+        arrays = self.model.arrays() | snapshot.record_arrays(self.records)
+        if ended:
+            if not self.keep_duals:
+                arrays["duals"] = arrays["duals"][:0]
+            return about, arrays
+        about["waiting"] = snapshot.lanes_values(self.waiting)
+        about["live"] = snapshot.lanes_values([(self.live, self.spent)])
+        about["schedule"] = snapshot.schedule_values(self.schedule)
+        about["trend"] = self.trend
+        state, state_arrays = snapshot.state_arrays(self.state)
+        if self.monitor is not None:
+            arrays |= {f"monitor/{name}": array for name, array in self.monitor.arrays().items()}
+        return about | {"state": state}, arrays | state_arrays
+
+    def restore(self, about: dict[str, Any], arrays: Arrays) -> None:
+        """Go on from what ``saved`` gave."""
+        self.model = Model.of(arrays)
+        self.records = snapshot.records_of(arrays)
+        self.before, self.certifying = about["seconds"], about["certifying"]
+        self.reasons, self.seen_before = about["reasons"], about["seen_before"]
+        self.exhausted, self.told = about["exhausted"], about["told"]
+        for _ in range(about["changes"]):
+            self.change_solver()
+        self.reason = about["reason"]
+        if about["ended"]:
+            return
+        self.waiting = snapshot.lanes_of(about["waiting"])
+        self.live, self.spent = snapshot.lanes_of(about["live"])[0]
+        self.schedule = snapshot.schedule_of(about["schedule"])
+        self.trend = (about["trend"][0], about["trend"][1])
+        self.problem = self.of_lanes(self.live)
+        self.state, self.warm = snapshot.state_of(about["state"], arrays), False
+        if self.monitor is not None:
+            own = {k.removeprefix("monitor/"): v for k, v in arrays.items() if "monitor/" in k}
+            self.monitor.restore(own, self.records)
+
+    def of_lanes(self, lanes: NDArray[np.intp]) -> Problem:
+        return self.whole if lanes.size == self.whole.lanes else self.whole.take(lanes)
+
+    def groups(self, lanes: NDArray[np.intp], spent: int) -> list[Lanes]:
         """Lanes that are trained together; ``spent`` rows were visited for them before."""
         parts = list(lanes[:, None]) if self.solver.lanes_apart else [lanes]
         return [(part, spent) for part in parts]
@@ -164,11 +236,15 @@ class _Run:
         share = 1.0 if self.solver.lanes_apart else self.live.size / self.whole.lanes
         return self.choice.takes_over(*self.trend, self.tol, share)
 
-    def take_over(self) -> list[tuple[NDArray[np.intp], int]]:
-        """Leave the live lanes to the fallback; the groups in which it trains them."""
+    def change_solver(self) -> None:
         assert self.choice.fallback is not None
         self.choice = self.choice.fallback
         self.solver = self.choice.solver.aimed_at(self.tol)
+        self.changes += 1
+
+    def take_over(self) -> list[Lanes]:
+        """Leave the live lanes to the fallback; the groups in which it trains them."""
+        self.change_solver()
         epochs = self.seen_before / self.whole.n
         self.reason += f"; {type(self.solver).__name__} took over after {epochs:.3g} epochs"
         return self.groups(self.live, self.spent + self.state.seen)
@@ -176,17 +252,16 @@ class _Run:
     def begin(self, lanes: NDArray[np.intp], spent: int) -> None:
         """Start on these lanes: all of them, or one after the other."""
         self.live, self.spent = lanes, spent  # those not yet certified
-        everything = lanes.size == self.whole.lanes
-        self.problem = self.whole if everything else self.whole.take(lanes)
+        self.problem = self.of_lanes(lanes)
         duals = None
         if self.start_duals is not None and self.solver.warm_starts:
             duals = self.start_duals[:, lanes]
         self.warm = duals is not None and self.look_first
         self.state = self.solver.start(self.problem, self.seed, duals)
         # Callbacks are called with certificates.
-        quick = 0 if self.callbacks else schedule.quick_rows(self.problem)
-        self.schedule = schedule.Schedule(self.whole.n, self.checkpoint_every, quick)
-        self.trend: tuple[list[float], list[float]] = ([], [])  # epochs, gaps
+        quick = 0 if self.told else schedule.quick_rows(self.problem)
+        self.schedule = schedule.Schedule(self.whole.n, self.record_every, quick)
+        self.trend = ([], [])
 
     def loop(self) -> StopReason | None:
         """Run until the lanes are done or a limit is reached; None: another solver takes over."""
@@ -212,6 +287,8 @@ class _Run:
                 ended = "max_steps"
             if ended is None and self.solver.stalled(self.problem, self.state):
                 ended = "precision"
+            if ended in ("max_epochs", "max_steps"):
+                self.leave()
             # Another solver may have digits left where this one has none.
             leave = ended == "precision" and self.choice.fallback is not None
             if ended is None and not self.worth_certifying():
@@ -242,9 +319,13 @@ class _Run:
         reached = False
         while not reached:
             if self.interruption.requested:
+                self.leave()
                 return "interrupted"
-            if self.limits.max_time is not None and self.seconds() >= self.limits.max_time:
+            if self.limits.max_time is not None and self.elapsed() >= self.limits.max_time:
+                self.leave()
                 return "max_time"
+            if self.part is not None and self.part.due:
+                self.save()
             began = time.perf_counter()
             before = self.state.seen
             reached = self.solver.advance(
@@ -265,7 +346,7 @@ class _Run:
         if self.choice.fallback is not None and gaps is not None:
             self.trend[0].append(seen / self.whole.n)
             self.trend[1].append(float(np.max(gaps)))
-        asked_for = self.callbacks or self.schedule.every is not None
+        asked_for = self.told or self.schedule.every is not None
         if due and not asked_for and gaps is not None and np.isinf(gaps).all():
             self.schedule.postpone(seen)  # there is no bound yet: little would be proven
             return False
@@ -303,15 +384,15 @@ class _Run:
         self._check(certificate)
         lanes = self.live
         try:
-            self.W = self.with_weights(weights, patience.over)
+            self.model.W = self.with_weights(weights, patience.over)
         except GaveUp:
             return False
-        self.b[lanes] = b
+        self.model.b[lanes] = b
         del weights  # where it is a copy, room for what comes
         for lo, hi in blocks(self.problem):
-            self.duals[lo:hi, lanes] = duals(lo, hi)
-        self.certificate = self.certificate.replaced(lanes, certificate)
-        score = None if self.monitor is None else self.monitor(self.W, self.b)
+            self.model.duals[lo:hi, lanes] = duals(lo, hi)
+        self.model.certificate = self.model.certificate.replaced(lanes, certificate)
+        score = None if self.monitor is None else self.monitor(self.model.W, self.model.b)
         self.records.append(
             Record(self.seen() / self.whole.n, self.seconds(), self.seen(), self.shown(), score)
         )
@@ -327,9 +408,10 @@ class _Run:
         """The weights of all lanes, those of the live ones new; what is kept stays whole."""
         if self.live.size == self.whole.lanes == 1:
             return weights.copy()
-        new = np.empty_like(self.W)
+        before = self.model.W
+        new = np.empty_like(before)
         for lo, hi in feature_blocks(new, give_up):
-            new[lo:hi] = self.W[lo:hi]
+            new[lo:hi] = before[lo:hi]
             new[lo:hi, self.live] = weights[lo:hi, : self.live.size]
         return new
 
@@ -353,12 +435,16 @@ class _Run:
         return self.problem.bias * weights[-1, : self.problem.lanes]
 
     def shown(self) -> Certificate:
-        return self.certificate.lane(0) if self.scalar else self.certificate
+        proof = self.model.certificate
+        return proof.lane(0) if self.scalar else proof
 
     def seen(self) -> int:
         return self.seen_before + self.state.seen
 
     def seconds(self) -> float:
+        return self.before + self.elapsed()
+
+    def elapsed(self) -> float:
         return time.perf_counter() - self.began
 
     def _check(self, certificate: Certificate) -> None:

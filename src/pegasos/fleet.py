@@ -19,10 +19,12 @@ from typing import Any
 import numpy as np
 
 from pegasos.certificate import Certificate, Floats
-from pegasos.driver import Callback, Monitor, Outcome, StopReason, run
+from pegasos.checkpoint import Part
+from pegasos.driver import run
 from pegasos.history import History, Record, asked_to_stop
 from pegasos.interrupt import Interruption
 from pegasos.limits import Limits
+from pegasos.outcome import Callback, Monitor, Outcome, StopReason
 from pegasos.problem import Problem
 from pegasos.solvers import Choice, Solver
 
@@ -55,7 +57,9 @@ def run_any(
     if problem.lanes > 1 and apart and monitor is None and not problem.joint:
         return run_lanes(problem, plan, keep_duals=keep_duals, **options)
     choice, tol = plan(problem)
-    return run(problem, choice, tol=tol, scalar=scalar, monitor=monitor, **options)
+    return run(
+        problem, choice, tol=tol, scalar=scalar, monitor=monitor, keep_duals=keep_duals, **options
+    )
 
 
 def run_lanes(
@@ -109,24 +113,25 @@ def run_fleet(
     limits: Limits,
     seed: int,
     callbacks: Sequence[Callback] = (),
-    checkpoint_every: float | None = None,
+    record_every: float | None = None,
     start_duals: Sequence[Floats] | None = None,
     look_first: bool = True,
     keep_duals: bool = True,
     began: float | None = None,
     interruption: Interruption | None = None,
+    part: Part | None = None,
 ) -> Outcome:
     """Train every member until it is certified, as ``driver.run`` does.
 
     The outcome has a lane for each; its ``duals`` are a list with those of each. In its records an
     epoch is ``rows`` visits; its ``epochs`` are those of the member that took the most.
     ``untrained`` is the objective of each at w = 0, which is what is known of those that a limit
-    leaves out.
+    leaves out. Each has its own part of ``part``, a checkpoint's.
     """
     began = time.perf_counter() if began is None else began
-    options = {"limits": limits, "checkpoint_every": checkpoint_every, "look_first": look_first}
+    options = {"limits": limits, "record_every": record_every, "look_first": look_first}
     fleet = _Fleet(members, features, rows, seed, callbacks, options, began)
-    fleet.start_duals, fleet.keep_duals = start_duals, keep_duals
+    fleet.start_duals, fleet.keep_duals, fleet.part = start_duals, keep_duals, part
     fleet.proof = Certificate.untrained(untrained)
     with Interruption() if interruption is None else nullcontext(interruption) as one:
         fleet.interruption = one
@@ -175,6 +180,7 @@ class _Fleet:
         self.interruption = Interruption()
         self.start_duals: Sequence[Floats] | None = None
         self.keep_duals = True
+        self.part: Part | None = None
         self.lock = threading.Lock()
         self.W = np.zeros((self.size, features + 1)).T  # the weights of a member lie together
         self.b = np.zeros(self.size)
@@ -201,6 +207,8 @@ class _Fleet:
             start_duals=None if self.start_duals is None else self.start_duals[k],
             began=self.began,
             interruption=self.interruption,
+            part=None if self.part is None else self.part.part(f"{k}"),
+            keep_duals=self.keep_duals,
             **self.options,
         )
         self.W[:, k], self.b[k] = end.W[:, 0], end.b[0]

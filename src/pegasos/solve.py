@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, Literal, cast, get_args
 
@@ -14,11 +16,12 @@ from pegasos import sparse
 from pegasos.arguments import floats, functions, number
 from pegasos.certificate import Certificate
 from pegasos.certificate import certify as certify_problem
+from pegasos.checkpoint import Saving, describe
 from pegasos.data.dataset import Chunks
-from pegasos.driver import Callback, StopReason
 from pegasos.fleet import run_any
 from pegasos.history import History
 from pegasos.limits import Limits
+from pegasos.outcome import Callback, StopReason
 from pegasos.problem import Intercept, Loss, Problem, make_problem
 from pegasos.rows import Blocks
 from pegasos.solvers import Solver, by_name, choice_of
@@ -67,8 +70,11 @@ def solve(
     sample_weight: ArrayLike | None = None,
     seed: int | None = None,
     callbacks: Sequence[Callback] = (),
-    checkpoint_every: float | None = None,
+    record_every: float | None = None,
     n_jobs: int | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint_every: float | None = None,
+    resume: str | os.PathLike[str] | None = None,
 ) -> Result:
     """Train linear SVMs until they are proven to be within ``tol`` of the optimum.
 
@@ -97,10 +103,16 @@ def solve(
     sample_weight : (n,); a weight of 2 is the row twice, a weight of 0 no row.
     seed : the same seed gives the same bits; None draws one.
     callbacks : each is called with every ``Record``; one that returns True stops the run.
-    checkpoint_every : take a record (a certificate, a callback) every so many epochs, fractions
+    record_every : take a record (a certificate, a callback) every so many epochs, fractions
         allowed, instead of when the solver's own estimate calls for one.
     n_jobs : threads; -1 is all cores, None as many as are left to this process, for data that
         repay them. The same seed and the same number of threads give the same bits.
+    checkpoint : a folder to save the run in every ``checkpoint_every`` seconds (60), and when it
+        is interrupted or a limit ends it.
+    resume : a checkpoint to go on from, to the same bits as if nothing had happened; it is saved
+        there, too, unless ``checkpoint`` is another one. Limits may differ, ``max_time`` counts
+        from now on; for other data or parameters the error says what differs. If both paths are the
+        same, and nothing is there yet, the run begins.
 
     Ctrl-C ends the run with the last certified model; a second Ctrl-C raises.
     """
@@ -108,6 +120,8 @@ def solve(
     config = by_name(solver)
     tol = check_tol(tol)
     check_loss(loss, config)
+    saving = Saving(checkpoint, checkpoint_every, resume)
+    saving.check()
     limits = Limits(max_time, max_epochs, max_steps)
     if config is not None:
         config.check_limits(limits)
@@ -133,17 +147,32 @@ def solve(
         loss=loss,
         n_jobs=n_jobs,
     )
-    outcome = run_any(
-        problem,
-        lambda part: (choice_of(config, part, tol), tol),
-        config,
-        limits=limits,
-        seed=_seed(seed),
-        callbacks=functions("callbacks", callbacks),
-        checkpoint_every=_positive("checkpoint_every", checkpoint_every),
-        scalar=single,
-        began=began,
-    )
+    options: dict[str, Any] = {
+        "limits": limits,
+        "seed": _seed(seed),
+        "callbacks": functions("callbacks", callbacks),
+        "record_every": _positive("record_every", record_every),
+        "scalar": single,
+        "began": began,
+    }
+
+    def about() -> dict[str, Any]:
+        return describe(
+            X, labels, sample_weight, n_jobs,
+            {
+                "lam": lam, "C": C, "solver": config or "auto", "loss": loss, "intercept": mode,
+                "intercept_scaling": intercept_scaling, "tol": tol, "seed": options["seed"],
+                "record_every": record_every,
+            },
+        )  # fmt: skip
+
+    with ExitStack() as stack:
+        opened = saving.open(stack, about, frozenset({"seed"} if seed is None else ()))
+        if opened is not None:
+            options |= {"part": opened.part("solve"), "seed": opened.about["parameters"]["seed"]}
+        outcome = run_any(
+            problem, lambda part: (choice_of(config, part, tol), tol), config, **options
+        )
     w, duals = outcome.W[:-1].T, outcome.duals
     return Result(
         w=w[0].copy() if single else w,

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields
 from functools import wraps
+from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 import typer
@@ -55,6 +56,7 @@ def option(*names: str, help: str, panel: str, metavar: str | None = None) -> An
 
 _DATA = "Data"
 _FIT = "Fit"
+_SAVE = "Checkpoints"
 _SAY = "Output"
 
 
@@ -214,6 +216,29 @@ class FitArguments:
             max=2**64 - 1,
         ),
     ] = 0
+
+
+@dataclass(frozen=True)
+class SaveArguments:
+    """How a fit is saved on the way."""
+
+    checkpoint: Annotated[
+        Path | None,
+        option("--checkpoint", help="Save the fit on the way in this folder.", panel=_SAVE),
+    ] = None
+    checkpoint_every: Annotated[
+        float | None,
+        option("--checkpoint-every", help="Seconds between two saves (60).", panel=_SAVE),
+    ] = None
+    resume: Annotated[
+        Path | None,
+        option(
+            "--resume",
+            help="Go on from a checkpoint, to the same bits; without DATA it takes the options of "
+            "the run that made it.",
+            panel=_SAVE,
+        ),
+    ] = None
 
 
 @dataclass(frozen=True)

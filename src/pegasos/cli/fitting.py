@@ -16,8 +16,8 @@ from pegasos.cli.exits import CommandError, UsageError
 from pegasos.cli.reading import classes_of
 from pegasos.cli.say import class_name
 from pegasos.data.dataset import Data
-from pegasos.driver import Outcome
 from pegasos.model import LinearModel, Scheme
+from pegasos.outcome import Outcome
 from pegasos.problem import check_sample_weight
 from pegasos.rows import Blocks
 from pegasos.steps.base import Step

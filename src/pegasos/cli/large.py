@@ -19,24 +19,10 @@ from pegasos.data.chunks import CacheChunks
 from pegasos.data.convert import convert
 from pegasos.data.dataset import Data, Options
 
-_UNITS = {"": 1, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 # Bytes of a run's own memory: the interpreter and its libraries; for every row norms, labels and
 # weights, and for every lane duals (at work and of the last certificate), labels and lists; for
 # every feature and lane weights, sums and their copies.
 _BASE, _ROW, _ROW_LANE, _FEATURE_LANE = 90e6, 34, 26, 96
-
-
-def parsed_size(text: str) -> int:
-    """Bytes of 300M, 2G, 2GiB, ..."""
-    plain = text.strip().upper().removesuffix("IB").removesuffix("B")
-    unit = plain[-1:] if plain[-1:] in "KMGT" else ""
-    try:
-        number = float(plain.removesuffix(unit))
-    except ValueError:
-        number = -1.0
-    if not 0 < number < float("inf"):
-        raise UsageError(f"--memory {text}: write a number and K, M, G or T, like 300M")
-    return int(number * _UNITS[unit])
 
 
 def read_large(

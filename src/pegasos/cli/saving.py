@@ -12,15 +12,19 @@ from pathlib import Path
 from typing import Any
 
 from pegasos import model_file
-from pegasos.cli.arguments import FitArguments
+from pegasos.checkpoint import Saving
+from pegasos.cli.arguments import FitArguments, SaveArguments
 from pegasos.cli.exits import ABOVE_TOL, CERTIFIED, INTERRUPTED, CommandError
 from pegasos.cli.fitting import Fitted, fit, training_of
 from pegasos.cli.reading import Prepared, memory_needed
 from pegasos.cli.say import Voice, in_words, seconds, worst
+from pegasos.data.dataset import Data
 from pegasos.interrupt import Interruption
 from pegasos.problem import Problem
 from pegasos.progress import PlainProgress, ProgressLine, on_terminal
 from pegasos.solvers import Choice, InteriorPoint, Newton
+from pegasos.tasks.checkpoints import saved_training
+from pegasos.tasks.training import Training
 
 
 def refuse_existing(target: Path, overwrite: bool) -> None:
@@ -49,13 +53,20 @@ def fit_and_save(
     *,
     C: float | None,
     lam: float | None,
+    save: SaveArguments | None = None,
+    command: dict[str, Any] | None = None,
 ) -> tuple[Fitted, bool]:
-    """Train, save and tell; whether a signal came. One after the fit does not lose the model."""
+    """Train, save and tell; whether a signal came. One after the fit does not lose the model.
+
+    ``command`` is what a checkpoint keeps.
+    """
     with Interruption() as asked:
         with ExitStack() as stack:
             callbacks = _progress(stack, voice, given.tol)
             training = training_of(given, C, lam, time.perf_counter(), callbacks)
             training = replace(training, announce=_announcer(voice, rows.data.X))
+            if save is not None:
+                training = _checkpointed(stack, save, training, given, rows.data, command)
             fitted = fit(training, rows.data, given, rows.steps, rows.columns)
         _save(fitted, target, overwrite)
     try:
@@ -63,6 +74,22 @@ def fit_and_save(
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"the model is in {target}") from None
     return fitted, asked.requested
+
+
+def _checkpointed(
+    stack: ExitStack,
+    save: SaveArguments,
+    training: Training,
+    given: FitArguments,
+    data: Data,
+    command: dict[str, Any] | None,
+) -> Training:
+    """The training with its checkpoint, if one is asked for."""
+    saving = Saving(save.checkpoint, save.checkpoint_every, save.resume)
+    parameters = {"multi_class": given.multi_class, "class_weight": given.class_weight}
+    return saved_training(
+        stack, saving, training, data.X, data.y, data.sample_weight, parameters, command=command
+    )
 
 
 def code_of(fitted: Fitted) -> int:

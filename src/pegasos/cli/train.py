@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,17 +14,31 @@ from pegasos.cli.arguments import (
     Overwrite,
     PrepareArguments,
     ReadArguments,
+    SaveArguments,
     SayArguments,
     Strength,
     takes,
 )
-from pegasos.cli.exits import CommandError, ends
+from pegasos.cli.exits import CommandError, UsageError, ends
+
+if TYPE_CHECKING:
+    from pegasos.cli.job import Job
+    from pegasos.cli.reading import Prepared
+    from pegasos.cli.say import Voice
 
 
 @ends
-@takes(read=ReadArguments, prepare=PrepareArguments, fit=FitArguments, say=SayArguments)
+@takes(
+    read=ReadArguments,
+    prepare=PrepareArguments,
+    fit=FitArguments,
+    save=SaveArguments,
+    say=SayArguments,
+)
 def train(
-    data: Annotated[Path, typer.Argument(help="Rows and labels to train on.")],
+    data: Annotated[
+        Path | None, typer.Argument(help="Rows and labels to train on.", show_default=False)
+    ] = None,
     model: Annotated[
         Path | None, typer.Argument(help="Where the model goes; DATA.model without it.")
     ] = None,
@@ -43,7 +57,7 @@ def train(
             "--memory",
             metavar="SIZE",
             help="Take no more memory than this (300M, 2G): rows are read a block at a time from a "
-            "cache, which is made first.",
+            "cache, which is made first. Without it that is done if they would not fit.",
         ),
     ] = None,
     cache_dir: Annotated[
@@ -54,6 +68,7 @@ def train(
     read: ReadArguments,
     prepare: PrepareArguments,
     fit: FitArguments,
+    save: SaveArguments,
     say: SayArguments,
 ) -> None:
     """Train a model, and prove how close to the optimum it is.
@@ -69,44 +84,70 @@ def train(
 
       pegasos train reviews.csv --text review --label stars
 
-      pegasos train big.svm --memory 2G
+      pegasos train big.svm --memory 2G --checkpoint big.ckpt
+
+      pegasos train --resume big.ckpt
     """
     from pegasos.cli.fitting import training_of
-    from pegasos.cli.reading import read_prepared
+    from pegasos.cli.job import Job, resumed_job
     from pegasos.cli.saving import check_target, code_of, fit_and_save
     from pegasos.cli.say import Voice
 
     voice = Voice(say)
-    if model is None and data.exists() and not (data.is_file() or data.is_dir()):
+    if data is None and save.resume is None:
+        raise UsageError("DATA is missing: the rows and labels to train on")
+    if model is None and data is not None and data.exists() and not _names_a_model(data):
         raise CommandError(f"{data} is no file to name the model after: give MODEL")
-    if cv is not None and read.multilabel:
+    named = data or Path()
+    target = model or named.with_name(named.name + ".model") if data is not None else Path()
+    job = Job(named, target, C, lam, evaluate, cv, memory, cache_dir, read, prepare, fit)
+    if data is None:
+        job = resumed_job(save, job)
+        voice.tell(f"{job.data} to {job.target}, as {save.resume} says")
+        overwrite = True  # of what the run itself left there when it was ended
+    if job.cv is not None and job.read.multilabel:
         raise CommandError("--cv takes classes, not rows with several labels")
-    target = model or data.with_name(data.name + ".model")
-    check_target(target, overwrite)
-    training_of(fit, C, lam, 0.0)  # wrong options are told before the file is read
-    if memory is None:
-        rows = read_prepared(voice, data, read, prepare, fit.threads)
-    else:
-        from pegasos.cli.large import parsed_size, read_large
-
-        if fit.multi_class != "ovr":
-            raise CommandError(f"--multi-class {fit.multi_class} needs the rows in memory")
-        if cv is not None:
-            raise CommandError("--cv needs the rows in memory: leave out --memory")
-        budget = parsed_size(memory)
-        rows = read_large(voice, data, read, prepare, fit.threads, budget, cache_dir)
-    fitted, asked = fit_and_save(voice, fit, rows, target, overwrite, C=C, lam=lam)
+    check_target(job.target, overwrite)
+    training_of(job.fit, job.C, job.lam, 0.0)  # wrong options are told before the file is read
+    rows = _rows(voice, job)
+    fitted, asked = fit_and_save(
+        voice, job.fit, rows, job.target, overwrite, C=job.C, lam=job.lam, save=save,
+        command=job.plain(),
+    )  # fmt: skip
     try:
-        if cv is not None and not asked:
+        if job.cv is not None and not asked:
             from pegasos.cli.cv import cross_validated
 
-            training = training_of(fit, C, lam, time.perf_counter())
-            voice.result(cv_accuracy=cross_validated(training, rows.data, fit, cv))
-        if evaluate is not None and not asked:
+            training = training_of(job.fit, job.C, job.lam, time.perf_counter())
+            voice.result(cv_accuracy=cross_validated(training, rows.data, job.fit, job.cv))
+        if job.evaluate is not None and not asked:
             from pegasos.cli.predict import accuracy_on
 
-            voice.result(eval_accuracy=accuracy_on(fitted.model, evaluate, rows.options))
+            voice.result(eval_accuracy=accuracy_on(fitted.model, job.evaluate, rows.options))
         voice.finish()
     except KeyboardInterrupt:
-        raise KeyboardInterrupt(f"the model is in {target}") from None
+        raise KeyboardInterrupt(f"the model is in {job.target}") from None
     raise typer.Exit(code_of(fitted))
+
+
+def _names_a_model(data: Path) -> bool:
+    return data.is_file() or data.is_dir()
+
+
+def _rows(voice: Voice, job: Job) -> Prepared:
+    """Rows in memory, or on disk if they would not fit."""
+    from pegasos.cli.memory import budget_of
+    from pegasos.cli.reading import read_prepared
+
+    budget = budget_of(voice, job)
+    if budget is None:
+        return read_prepared(voice, job.data, job.read, job.prepare, job.fit.threads)
+    if job.fit.multi_class != "ovr":
+        raise CommandError(f"--multi-class {job.fit.multi_class} needs the rows in memory")
+    if job.cv is not None:
+        raise CommandError("--cv needs the rows in memory: leave out --memory")
+    from pegasos.cli.large import read_large
+
+    return read_large(
+        voice, job.data, job.read, job.prepare, job.fit.threads, budget, job.cache_dir
+    )

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pegasos.certificate import Floats
-from pegasos.driver import Callback, Outcome
 from pegasos.kernel.kernels import Kernel
 from pegasos.kernel.maps import METHODS, FeatureMap, MappedRows, make_map
+from pegasos.outcome import Callback, Outcome
 from pegasos.solvers import by_name
 from pegasos.solvers.interior import InteriorPoint
 from pegasos.solvers.newton import Newton

@@ -17,19 +17,25 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pegasos.certificate import Certificate
+from pegasos.checkpoint import Saving, checksum
 from pegasos.data.dataset import Chunks
-from pegasos.driver import Outcome
 from pegasos.estimators.classifier import Classifier, has_probabilities
+from pegasos.outcome import Outcome
 from pegasos.problem import check_sample_weight
 from pegasos.progress import ProgressLine
 from pegasos.rows import IN_PLACE
 from pegasos.solve import rows_of
+from pegasos.tasks.checkpoints import saved_training
 from pegasos.tasks.decision import chosen, decision
 from pegasos.tasks.labels import check_classes_weigh
 from pegasos.tasks.options import checked_training
 from pegasos.tasks.probability import Calibrator, class_probabilities
 from pegasos.tasks.training import Task, Training, not_proven
 
+_MAY_DIFFER = {
+    "random_state", "max_iter", "max_time", "verbose", "callbacks", "warm_start", "average",
+    "checkpoint", "checkpoint_every", "resume",
+}  # fmt: skip
 READ_TYPES = [*IN_PLACE, np.bool_]  # anything else becomes float64
 
 
@@ -170,6 +176,7 @@ class LinearClassifier(Classifier):
 
     def _training(self, stack: ExitStack, began: float, C: Any, lam: Any) -> Training:
         """The options, checked."""
+        Saving(self.checkpoint, self.checkpoint_every, self.resume).check()
         training = checked_training(
             C=C,
             lam=lam,
@@ -191,6 +198,30 @@ class LinearClassifier(Classifier):
             return training
         line = stack.enter_context(ProgressLine(self.tol, type(self).__name__))
         return replace(training, callbacks=(*training.callbacks, line))
+
+    def _saved(
+        self,
+        stack: ExitStack,
+        training: Training,
+        X: Any,
+        y: Any,
+        weight: Any,
+        arrays: dict[str, Any] | None = None,
+    ) -> Training:
+        """The training with its checkpoint, if one is asked for; it depends on ``arrays``, too.
+
+        Options that may differ from run to run are left out, and those that ``training`` has.
+        """
+        saving = Saving(self.checkpoint, self.checkpoint_every, self.resume)
+        if not saving.asked:
+            return training
+        given = self.get_params(deep=False)
+        names = given.keys() - _MAY_DIFFER - vars(training).keys() - {"fit_intercept"}
+        parameters = {name: given[name] for name in sorted(names)}
+        for name, some in (arrays or {}).items():
+            parameters[name] = None if some is None else checksum(*some)
+        drawn = not isinstance(self.random_state, int | np.integer)
+        return saved_training(stack, saving, training, X, y, weight, parameters, drawn=drawn)
 
     def _store_calibrators(self, calibrators: list[Calibrator] | None) -> None:
         """Keep them; without any, forget those of an earlier fit."""

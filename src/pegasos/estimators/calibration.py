@@ -25,7 +25,7 @@ def calibrate(
     """A calibrator per lane, from models of folds at C; None if that was stopped."""
     folds = stratified(task.codes) if folds is None else folds
     path = cross_validate(
-        replace(training, callbacks=()),
+        replace(training.of("calibration"), callbacks=()),
         task,
         np.array([C]),
         folds,

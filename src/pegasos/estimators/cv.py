@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import time
 import warnings
 from contextlib import ExitStack
@@ -51,7 +52,8 @@ class LinearSVCCV(LinearClassifier):
     patience : stop after so many C in a row with scores more than a standard error below the best
         so far; the larger ones are then NaN in ``scores_``. None tries all.
     loss, solver, tol, intercept, fit_intercept, intercept_scaling, multi_class, class_weight,
-    probability, max_iter, max_time, random_state, n_jobs, callbacks, verbose : as in ``LinearSVC``;
+    probability, max_iter, max_time, random_state, n_jobs, callbacks, verbose, checkpoint,
+    checkpoint_every, resume : as in ``LinearSVC``;
         ``"balanced"`` weights are those of a fold's own rows, ``max_time`` is for all fits, and
         probabilities come from the folds' models at C_.
 
@@ -90,6 +92,9 @@ class LinearSVCCV(LinearClassifier):
         n_jobs: int | None = None,
         callbacks: Any = (),
         verbose: int = 0,
+        checkpoint: str | os.PathLike[str] | None = None,
+        checkpoint_every: float | None = None,
+        resume: str | os.PathLike[str] | None = None,
     ) -> None:
         """Keep the parameters; they are checked by ``fit``."""
         self.Cs = Cs
@@ -113,6 +118,9 @@ class LinearSVCCV(LinearClassifier):
         self.n_jobs = n_jobs
         self.callbacks = callbacks
         self.verbose = verbose
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
+        self.resume = resume
 
     def fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **params: Any
@@ -140,8 +148,10 @@ class LinearSVCCV(LinearClassifier):
             ]
             if not folds:
                 raise ValueError("cv yields no folds; a generator can be used only once")
+            depends = {"cv": [rows for fold in folds for rows in fold]}
+            training = self._saved(stack, training, X, y, weight, depends)
             path = cross_validate(
-                replace(training, limits=_most_of(training.limits)),
+                replace(training.of("path"), limits=_most_of(training.limits)),
                 task,
                 Cs,
                 folds,
@@ -153,7 +163,7 @@ class LinearSVCCV(LinearClassifier):
             self._warn_of(path)
             best = path.best(self.rule)
             final = replace(training, C=float(path.C[best]))
-            outcome = train(final, task) if self.refit else None
+            outcome = train(final.of("best"), task) if self.refit else None
             self._store_path(path, best, task)
             if outcome is not None:
                 self._store(outcome)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from contextlib import ExitStack
 from dataclasses import replace
@@ -13,10 +14,10 @@ from scipy import sparse
 from sklearn.utils.multiclass import type_of_target
 
 from pegasos.arguments import number, whole
-from pegasos.driver import Outcome
 from pegasos.estimators.calibration import calibrate
 from pegasos.estimators.online import PartialFit
 from pegasos.estimators.validation import Validation, checked_set
+from pegasos.outcome import Outcome
 from pegasos.solvers import DualCoordinate, Solver
 from pegasos.tasks.labels import pair_sizes
 from pegasos.tasks.multilabel import train_labels
@@ -70,6 +71,12 @@ class LinearSVC(PartialFit):
         repay them. The same ``random_state`` and number of threads give the same bits.
     callbacks : called with each ``pegasos.Record``; one that returns True stops the fit.
     verbose : 1 shows a progress line on a terminal.
+    checkpoint : a folder to save the fit in every ``checkpoint_every`` seconds (60), and when it
+        is interrupted or a limit ends it.
+    resume : a checkpoint to go on from, to the same bits as if nothing had happened; it is saved
+        there, too, unless ``checkpoint`` is another one. ``max_iter`` and ``max_time`` may differ,
+        the latter counts from now on; for other data or parameters the error says what differs.
+        If both paths are the same, and nothing is there yet, the fit begins.
 
     Ctrl-C ends a fit with its last certified model. In a loop of fits, such as a grid search, press
     it twice within a second to end the loop.
@@ -114,6 +121,9 @@ class LinearSVC(PartialFit):
         n_jobs: int | None = None,
         callbacks: Any = (),
         verbose: int = 0,
+        checkpoint: str | os.PathLike[str] | None = None,
+        checkpoint_every: float | None = None,
+        resume: str | os.PathLike[str] | None = None,
     ) -> None:
         """Keep the parameters; they are checked by ``fit``."""
         self.C = C
@@ -138,6 +148,9 @@ class LinearSVC(PartialFit):
         self.n_jobs = n_jobs
         self.callbacks = callbacks
         self.verbose = verbose
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
+        self.resume = resume
 
     def fit(
         self,
@@ -171,12 +184,15 @@ class LinearSVC(PartialFit):
             if type_of_target(y) == "multilabel-indicator":
                 if eval_set is not None:
                     raise ValueError("eval_set is for classes: y is an indicator matrix of labels")
+                training = self._saved(stack, training, X, y, weight)
                 return self._fit_labels(training, X, y, weight)
             if self.prune is not None:
                 raise ValueError("prune is for labels: y as an indicator matrix")
             self._forget("_online", "t_")
             task = self._task(X, y, weight)
             duals = self._previous_duals(task)
+            depends = {"start": duals, "eval_set": eval_set and checked_set(eval_set)}
+            training = self._saved(stack, training, X, y, weight, depends)
             if eval_set is None:
                 validation = None
                 outcome = train(training, task, duals, keep_duals=self.warm_start)
@@ -218,8 +234,8 @@ class LinearSVC(PartialFit):
             task,
             duals,
             keep_duals=self.warm_start,
-            monitor=validation.watch,
-            checkpoint_every=1.0,
+            monitor=validation,
+            record_every=1.0,
         )
         return outcome, validation
 

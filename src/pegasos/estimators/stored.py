@@ -47,6 +47,9 @@ def load(path: str | os.PathLike[str]) -> LinearSVC | Pipeline:
     return to_estimator(model_file.read(path))
 
 
+_OF_THE_FIT = ("checkpoint", "checkpoint_every", "resume")  # paths of the machine it ran on
+
+
 def to_model(model: Any) -> LinearModel:
     """The model of a fitted estimator."""
     if isinstance(model, LinearModel):
@@ -153,7 +156,7 @@ def _parameters(model: LinearClassifier) -> tuple[dict[str, Any], dict[str, str]
         given["C"] = model.C_
     kept, dropped = {}, {}
     for name in LinearSVC().get_params(deep=False):
-        if name not in given:
+        if name not in given or name in _OF_THE_FIT:
             continue
         value = given[name]
         if name == "callbacks":

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from pegasos.certificate import Floats
-from pegasos.driver import Outcome
 from pegasos.history import Record
+from pegasos.outcome import Outcome
 
 
 class Validation:
@@ -21,7 +23,7 @@ class Validation:
         self.record: Record | None = None
         self.since, self.stopped = 0, False
 
-    def watch(self, W: Floats, b: Floats) -> float:
+    def __call__(self, W: Floats, b: Floats) -> float:
         """The score of a model; the first of equals is the best."""
         score = self.score(W[:-1].T, b)
         self.since += 1
@@ -35,6 +37,20 @@ class Validation:
             self.record = record  # the best model's
         self.stopped = self.patience is not None and self.since >= self.patience
         return self.stopped
+
+    def arrays(self) -> dict[str, Any]:
+        """What a checkpoint keeps of it."""
+        if self.best is None or self.record is None:
+            return {}
+        score, W, b = self.best
+        return {"W": W, "b": b, "numbers": np.array([score, self.since, self.record.examples])}
+
+    def restore(self, arrays: dict[str, Any], records: Sequence[Record]) -> None:
+        """Go on from there."""
+        if arrays:
+            score, since, examples = arrays["numbers"].tolist()
+            self.best, self.since = (score, arrays["W"], arrays["b"]), int(since)
+            self.record = next(record for record in records if record.examples == examples)
 
     def chosen(self, outcome: Outcome) -> Outcome:
         """The best model, in place of the last."""

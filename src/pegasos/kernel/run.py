@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from pegasos.certificate import Certificate, Floats, GaveUp, GiveUp
-from pegasos.driver import StopReason
 from pegasos.history import Record, asked_to_stop
 from pegasos.interrupt import Interruption, Patience
 from pegasos.kernel.problem import KernelProblem
 from pegasos.limits import Limits
+from pegasos.outcome import StopReason
 
 _PATIENCE = 0.3  # seconds that a certificate may take after a Ctrl-C
 # A run that takes longer is certified on the way, so that an interrupt costs a part of it at most:

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from pegasos import sparse
 from pegasos.certificate import Certificate, Floats, certify
-from pegasos.driver import Outcome, StopReason
 from pegasos.history import History, Record
+from pegasos.outcome import Outcome, StopReason
 from pegasos.problem import Problem
 from pegasos.tasks.labels import class_weights
 from pegasos.tasks.training import Training
@@ -74,7 +74,7 @@ def train_labels(
                 problem = base
             else:
                 problem = base.with_labels(chosen, *sides, base.threads)
-            outcome = training.run(
+            outcome = training.of(f"{first}").run(
                 problem, callbacks=training.callbacks, keep_duals=prune is not None
             )
             walk.add(kept, outcome)

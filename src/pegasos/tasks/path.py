@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from pegasos import threads
 from pegasos.certificate import Certificate, Floats
-from pegasos.driver import Outcome
 from pegasos.fleet import side_by_side
 from pegasos.history import Record, asked_to_stop
 from pegasos.interrupt import Interruption
 from pegasos.joint import as_joint
+from pegasos.outcome import Outcome
 from pegasos.problem import Problem
 from pegasos.tasks.labels import one_vs_rest
 from pegasos.tasks.training import Task, Training, pair_threads
@@ -263,7 +263,7 @@ class _Walk:
             ratio = self.Cs[c - 1] / self.Cs[c]
             more = 1.0 if settled else np.sqrt(ratio)
             start = before * np.where(at_bound, more, ratio)
-        outcome = self.training.run(
+        outcome = self.training.of(f"{c}-{key[0]}-{key[1]}".replace(" ", "")).run(
             problem,
             keep_duals=True,
             start_duals=start,

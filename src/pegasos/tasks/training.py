@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from pegasos import sparse, threads
 from pegasos.certificate import Certificate, Floats
-from pegasos.driver import Callback, Outcome
+from pegasos.checkpoint import Part
 from pegasos.fleet import Member, run_any, run_fleet
 from pegasos.joint import as_joint
 from pegasos.limits import Limits
+from pegasos.outcome import Callback, Outcome
 from pegasos.problem import Intercept, Loss, Problem, make_problem
 from pegasos.solvers import Choice, CrammerSinger, InteriorPoint, Solver, choice_of
 from pegasos.solvers.auto import TINY_VALUES
@@ -44,6 +45,11 @@ class Training:
     callbacks: tuple[Callback, ...]
     began: float
     announce: Callable[[Problem, Choice], None] | None = None  # told of every plan
+    part: Part | None = None  # of a checkpoint
+
+    def of(self, name: str) -> Training:
+        """The same for one run of several: it has a part of the checkpoint by itself."""
+        return self if self.part is None else replace(self, part=self.part.part(name))
 
     def problem(
         self,
@@ -92,6 +98,7 @@ class Training:
             limits=self.limits,
             seed=self.seed,
             began=self.began,
+            part=self.part,
             **options,
         )
 
@@ -245,6 +252,7 @@ def _train_pairs(
         start_duals=start_duals,
         keep_duals=keep_duals,
         began=training.began,
+        part=training.part,
     )
 
 

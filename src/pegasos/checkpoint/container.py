@@ -1,0 +1,152 @@
+"""A file of named arrays and a little JSON, every byte of it under a checksum.
+
+    8 bytes   "pegasos" and the version of the format
+    8 bytes   length of the header
+    4 bytes   CRC-32 of the header
+    header    JSON: "about", whatever was given; "arrays", for each its name, type, shape, order
+              and CRC-32
+    arrays    one after the other
+
+Arrays are written from where they are and read to where they will be: no copy of any is made.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import struct
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pegasos.atomic import atomic_write
+from pegasos.checkpoint.errors import CheckpointError
+
+_MAGIC = b"pegasos\x01"
+_START = struct.Struct("<8sQI")
+_MOST_HEADER = 1 << 26
+_TYPES = {"|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f4", "<f8"}
+_AT_ONCE = 1 << 24  # bytes
+_LINE = 64  # bytes of a cache line: where arrays begin in memory
+
+Arrays = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class _Entry:
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    order: str  # C or F
+    crc: int
+    offset: int
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape) * np.dtype(self.dtype).itemsize
+
+
+class Container:
+    """A file whose header was read and checked."""
+
+    def __init__(self, path: Path) -> None:
+        """Read the header."""
+        self.path = path
+        with path.open("rb") as file:
+            self.about, self._entries = _header(path, file)
+
+    @property
+    def names(self) -> list[str]:
+        """Those of the arrays."""
+        return list(self._entries)
+
+    def arrays(self, prefix: str = "") -> Arrays:
+        """The arrays whose names begin so, without that beginning; writable, and aligned."""
+        found = {}
+        with self.path.open("rb") as file:
+            for entry in self._entries.values():
+                if entry.name.startswith(prefix):
+                    found[entry.name[len(prefix) :]] = self._array(file, entry)
+        return found
+
+    def _array(self, file: BinaryIO, entry: _Entry) -> NDArray[Any]:
+        buffer = np.empty(entry.size + _LINE, dtype=np.uint8)
+        first = -buffer.ctypes.data % _LINE
+        data = buffer[first : first + entry.size]
+        file.seek(entry.offset)
+        crc = 0
+        for lo in range(0, entry.size, _AT_ONCE):
+            part = data[lo : lo + _AT_ONCE].data
+            if file.readinto(part) != part.nbytes:  # type: ignore[attr-defined]
+                raise _damaged(self.path, "it became shorter while it was read")
+            crc = zlib.crc32(part, crc)
+        if crc != entry.crc:
+            raise _damaged(self.path, f"the checksum of {entry.name} does not match")
+        array = data.view(entry.dtype)
+        if entry.order == "F":
+            return array.reshape(entry.shape[::-1]).T
+        return array.reshape(entry.shape)
+
+
+def write(path: str | os.PathLike[str], about: dict[str, Any], arrays: Arrays) -> None:
+    """Write a file, whole or not at all."""
+    entries, flat = [], []
+    for name, array in arrays.items():
+        fortran = array.flags.f_contiguous and not array.flags.c_contiguous
+        whole = np.ascontiguousarray(array.T if fortran else array)
+        data = whole.reshape(-1).view(np.uint8)
+        flat.append(data)
+        entries.append([name, array.dtype.str, array.shape, "F" if fortran else "C", _crc(data)])
+    header = json.dumps({"about": about, "arrays": entries}).encode()
+    with atomic_write(path) as file:
+        file.write(_START.pack(_MAGIC, len(header), zlib.crc32(header)))
+        file.write(header)
+        for data in flat:
+            for lo in range(0, data.size, _AT_ONCE):
+                file.write(data[lo : lo + _AT_ONCE].data)
+
+
+def _crc(data: NDArray[np.uint8]) -> int:
+    crc = 0
+    for lo in range(0, data.size, _AT_ONCE):
+        crc = zlib.crc32(data[lo : lo + _AT_ONCE].data, crc)
+    return crc
+
+
+def _header(path: Path, file: BinaryIO) -> tuple[dict[str, Any], dict[str, _Entry]]:
+    size = os.fstat(file.fileno()).st_size
+    start = file.read(_START.size)
+    if len(start) < _START.size or start[:7] != _MAGIC[:7]:
+        raise CheckpointError(path, "is no part of a checkpoint, or is damaged at its start")
+    magic, length, crc = _START.unpack(start)
+    if magic != _MAGIC:
+        raise CheckpointError(path, f"has format version {magic[7]}; this pegasos reads version 1")
+    if length > min(_MOST_HEADER, size - _START.size):
+        raise _damaged(path, "its header is longer than the file")
+    text = file.read(length)
+    if zlib.crc32(text) != crc:
+        raise _damaged(path, "the checksum of its header does not match")
+    try:
+        header = json.loads(text)
+        about, entries, end = header["about"], {}, _START.size + length
+        for name, dtype, shape, order, check in header["arrays"]:
+            whole = all(type(n) is int and n >= 0 for n in shape)
+            if dtype not in _TYPES or order not in ("C", "F") or not whole:
+                raise ValueError(f"array {name!r}: {dtype!r}, {shape!r}, {order!r}")
+            entry = _Entry(str(name), dtype, tuple(shape), order, int(check), end)
+            entries[entry.name] = entry
+            end += entry.size
+        if not isinstance(about, dict) or end != size:
+            raise ValueError(f"it describes {end} bytes of {size}")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise _damaged(path, f"its header makes no sense ({error})") from None
+    return about, entries
+
+
+def _damaged(path: Path, what: str) -> CheckpointError:
+    return CheckpointError(path, f"is damaged: {what}. Resume from a copy, or train anew")

@@ -1,0 +1,243 @@
+"""A checkpoint: a folder with what a training has done so far, a part for each of its runs.
+
+    manifest.json       whose data and parameters, and what else bits depend on
+    running-NAME        the state of a run, as of its last pause that was saved
+    done-NUMBER         the outcomes of runs that ended since the last such file
+    lock                held while a process works on it
+
+Runs are independent, so that each is saved by itself, at its own pauses; and a training that is
+resumed is called again, and finds that some of its runs are done. Every file appears whole or not
+at all, so there is a consistent state whenever a process is killed: what is lost is what was done
+since the last file, ``every`` seconds at most and the time it takes to write one.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Self
+
+from pegasos.atomic import atomic_folder
+from pegasos.checkpoint import manifest
+from pegasos.checkpoint.container import Arrays, Container, write
+from pegasos.checkpoint.errors import CheckpointError
+
+_LOCK = "lock"
+_DONE = re.compile(r"done-(\d{6})")
+_TEMPORARY = re.compile(r"\..*\.tmp")
+_SEPARATOR = "|"  # between a run's name and an array's
+
+Saved = tuple[dict[str, Any], Arrays]
+"""What a run is saved as: JSON, and arrays by name."""
+
+
+class Checkpoint:
+    """An open checkpoint; as a context manager it writes what is left at the end of the block."""
+
+    def __init__(self, folder: Path, every: float, about: dict[str, Any]) -> None:
+        """``folder`` has a manifest, which says ``about``."""
+        self.folder, self.every, self.about = folder, every, about
+        self._guard = threading.Lock()
+        self._lock = _locked(folder)
+        self._waiting: dict[str, Saved] = {}  # outcomes that are not on disk yet
+        self._written = time.monotonic()
+        self._found: dict[
+            str, tuple[Container, str]
+        ] = {}  # by the run's name: where its arrays are
+        self._next = 1
+        try:
+            self._look()
+        except BaseException:
+            self._unlock()
+            raise
+
+    def part(self, name: str) -> Part:
+        """The part of a run; names tell the runs of a training apart."""
+        return Part(self, name)
+
+    def __enter__(self) -> Self:
+        """Nothing to do: it is open."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Write what is left, unless something failed; let others in."""
+        try:
+            if kind is None:
+                self._flush()
+        finally:
+            self._unlock()
+
+    def _look(self) -> None:
+        for path in sorted(self.folder.iterdir()):
+            if _TEMPORARY.fullmatch(path.name):
+                with suppress(OSError):
+                    path.unlink()  # of a process that was killed while it wrote
+            elif path.name.startswith("running-"):
+                container = Container(path)
+                self._found[_text(container, "run")] = container, ""
+        for path in sorted(self.folder.iterdir()):
+            number = _DONE.fullmatch(path.name)
+            if number is not None:
+                self._next = int(number[1]) + 1
+                container = Container(path)
+                for name in container.about.get("runs", {}):
+                    self._found[name] = container, name + _SEPARATOR
+
+    def _unlock(self) -> None:
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def load(self, name: str) -> Saved | None:
+        """What was saved of a run, before this process."""
+        with self._guard:
+            found = self._found.pop(name, None)
+        if found is None:
+            return None
+        container, prefix = found
+        about = container.about["runs"][name] if prefix else container.about
+        return about, container.arrays(prefix)
+
+    def save(self, name: str, about: dict[str, Any], arrays: Arrays) -> None:
+        """Write the state of a run."""
+        write(self._running(name), {"run": name, **about}, arrays)
+        self.flush_if_due()
+
+    def finish(self, name: str, about: dict[str, Any], arrays: Arrays) -> None:
+        """Keep the outcome of a run; it is written with the next ones."""
+        with self._guard:
+            self._waiting[name] = about, arrays
+        self.flush_if_due()
+
+    def flush_if_due(self) -> None:
+        """Write outcomes, if they have waited for long enough."""
+        if time.monotonic() - self._written >= self.every:
+            self._flush()
+
+    def _flush(self) -> None:
+        with self._guard:
+            if self._waiting:
+                runs = {name: about for name, (about, _) in self._waiting.items()}
+                arrays = {
+                    f"{name}{_SEPARATOR}{key}": array
+                    for name, (_, own) in self._waiting.items()
+                    for key, array in own.items()
+                }
+                write(self.folder / f"done-{self._next:06d}", {"runs": runs}, arrays)
+                self._next += 1
+                self._waiting = {}
+                for name in runs:
+                    self._running(name).unlink(missing_ok=True)
+            self._written = time.monotonic()
+
+    def _running(self, name: str) -> Path:
+        return self.folder / f"running-{name.replace('/', '-')}"
+
+
+class Part:
+    """What one run has of a checkpoint."""
+
+    def __init__(self, checkpoint: Checkpoint, name: str) -> None:
+        """Nothing is due yet."""
+        self.checkpoint, self.name = checkpoint, name
+        self._last = time.monotonic()
+
+    def part(self, name: str) -> Part:
+        """The part of a run that this one consists of."""
+        return Part(self.checkpoint, f"{self.name}/{name}")
+
+    def load(self) -> Saved | None:
+        """What was saved of the run, before this process."""
+        return self.checkpoint.load(self.name)
+
+    @property
+    def due(self) -> bool:
+        """Whether it is time to save."""
+        self.checkpoint.flush_if_due()
+        return time.monotonic() - self._last >= self.checkpoint.every
+
+    def save(self, about: dict[str, Any], arrays: Arrays) -> None:
+        """Write the state of the run."""
+        self.checkpoint.save(self.name, about, arrays)
+        self._last = time.monotonic()
+
+    def finish(self, about: dict[str, Any], arrays: Arrays) -> None:
+        """Keep the outcome of the run."""
+        self.checkpoint.finish(self.name, about, arrays)
+
+
+def open_checkpoint(
+    checkpoint: str | os.PathLike[str] | None,
+    resume: str | os.PathLike[str] | None,
+    every: float,
+    about: dict[str, Any],
+    drawn: frozenset[str] = frozenset(),
+) -> Checkpoint:
+    """The checkpoint to write to, with what there is to resume: one of the two paths is given.
+
+    ``about`` is the manifest of this run; that of what is resumed must agree, except in parameters
+    that were ``drawn`` here and not given. Where the two paths are the same, and there is nothing
+    yet, the run begins.
+    """
+    place = Path(resume if checkpoint is None else checkpoint)  # type: ignore[arg-type]
+    same = resume is not None and Path(resume) == place
+    if resume is not None and not (same and checkpoint is not None and _empty(place)):
+        known = manifest.read(Path(resume))
+        manifest.check_same(Path(resume), known, about, drawn)
+        if not same:
+            _copied(Path(resume), place)
+        return Checkpoint(place, every, known)
+    if not _empty(place):
+        raise CheckpointError(
+            place,
+            f"is there already: to go on with it, resume from it (resume={str(place)!r}, or "
+            f"--resume {place}); to begin anew, remove it",
+        )
+    place.mkdir(exist_ok=True)
+    manifest.write(place, about)
+    return Checkpoint(place, every, about)
+
+
+def _empty(place: Path) -> bool:
+    """Whether nothing is there, or a folder in which nothing was begun."""
+    if not place.exists():
+        return True
+    return place.is_dir() and all(
+        _TEMPORARY.fullmatch(path.name) or path.name == _LOCK for path in place.iterdir()
+    )
+
+
+def _copied(source: Path, place: Path) -> None:
+    with atomic_folder(place) as folder:
+        for path in source.iterdir():
+            if path.is_file() and path.name != _LOCK and not _TEMPORARY.fullmatch(path.name):
+                shutil.copyfile(path, folder / path.name)
+
+
+def _locked(folder: Path) -> int | None:
+    """Hold the folder as long as this process lives."""
+    try:
+        import fcntl
+    except ImportError:  # no such system call here
+        return None
+    descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(descriptor)
+        if isinstance(error, BlockingIOError):
+            raise CheckpointError(folder, "another process is working on it") from None
+        return None  # a file system without locks
+    return descriptor
+
+
+def _text(container: Container, key: str) -> str:
+    value = container.about.get(key)
+    if not isinstance(value, str):
+        raise CheckpointError(container.path, f"is damaged: it does not say its {key}")
+    return value

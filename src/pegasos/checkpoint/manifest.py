@@ -1,0 +1,155 @@
+"""What a checkpoint belongs to: data, parameters, and what else its bits depend on."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import warnings
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pegasos import _core, sparse, threads
+from pegasos.atomic import atomic_write
+from pegasos.checkpoint.errors import CheckpointError
+
+NAME = "manifest.json"
+_FORMAT, _VERSION = "pegasos checkpoint", 1
+
+
+def describe(
+    X: Any, y: Any, sample_weight: Any, n_jobs: int | None, parameters: dict[str, Any]
+) -> dict[str, Any]:
+    """The manifest of a training; ``parameters`` are those its bits depend on."""
+    if n_jobs is None or n_jobs < 0:
+        parameters = {**parameters, "cores": threads.cores()}
+    return {
+        "format": _FORMAT,
+        "version": _VERSION,
+        "package": importlib.metadata.version("pegasos"),
+        "kernels": _core.instruction_set(),
+        "data": fingerprint(X, y, sample_weight),
+        "parameters": {name: _plain(value) for name, value in parameters.items()}
+        | {"n_jobs": n_jobs},
+    }
+
+
+def fingerprint(X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
+    """The shape of the data, and a checksum of each part."""
+    return {
+        "rows": int(X.shape[0]),
+        "features": int(X.shape[1]),
+        "X": rows_checksum(X),
+        "y": checksum(y),
+        "sample_weight": None if sample_weight is None else checksum(np.asarray(sample_weight)),
+    }
+
+
+def rows_checksum(X: Any) -> int:
+    """CRC-32 of the values: of arrays, CSR, and rows that come by blocks."""
+    known = getattr(X, "checksum", None)
+    if known is not None:
+        return int(known())
+    if sparse.issparse(X):
+        return checksum(X.indptr, X.indices, X.data)
+    return checksum(X)
+
+
+def checksum(*arrays: Any) -> int:
+    """CRC-32 of arrays, types included; of text, what it says."""
+    crc = 0
+    for given in arrays:
+        if sparse.issparse(given):
+            crc = zlib.crc32(str(rows_checksum(given)).encode(), crc)
+            continue
+        array = np.asarray(given)
+        crc = zlib.crc32(array.dtype.kind.encode(), crc)
+        if array.dtype.kind in "OUS":
+            crc = zlib.crc32("\0".join(map(str, array.ravel())).encode(), crc)
+        else:
+            for part in np.array_split(array, max(1, array.nbytes >> 24)):
+                crc = zlib.crc32(np.ascontiguousarray(part).view(np.uint8).data, crc)
+    return crc
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it: what is no number or text becomes its repr."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, str | int | float | bool | None):
+        return value
+    text = repr(value)
+    # Where it would differ from process to process, the name has to do.
+    return getattr(value, "__qualname__", type(value).__name__) if " at 0x" in text else text
+
+
+def write(folder: Path, about: dict[str, Any]) -> None:
+    """Write the manifest of a new checkpoint."""
+    text = json.dumps(about, indent=1, sort_keys=True)
+    with atomic_write(folder / NAME) as file:
+        file.write(text.encode() + f"\n{zlib.crc32(text.encode()):08x}\n".encode())
+
+
+def read(folder: Path) -> dict[str, Any]:
+    """The manifest of a checkpoint."""
+    path = folder / NAME
+    if not folder.exists():
+        raise CheckpointError(folder, "there is no such checkpoint to resume from")
+    if not path.is_file():
+        raise CheckpointError(
+            folder,
+            "holds no checkpoint: the run was ended before it began one, or it is another folder. "
+            "Train anew",
+        )
+    text, _, crc = path.read_bytes().rstrip(b"\n").rpartition(b"\n")
+    if f"{zlib.crc32(text):08x}".encode() != crc:
+        raise CheckpointError(path, "is damaged: its checksum does not match. Train anew")
+    about = json.loads(text)
+    if about.get("format") != _FORMAT or about.get("version") != _VERSION:
+        raise CheckpointError(
+            path, f"has format version {about.get('version')}; this pegasos reads {_VERSION}"
+        )
+    return dict(about)
+
+
+def check_same(
+    folder: Path, known: dict[str, Any], here: dict[str, Any], drawn: frozenset[str]
+) -> None:
+    """Raise CheckpointError, with what differs, unless the run is the same."""
+    differences = []
+    if known["package"] != here["package"]:
+        differences.append(f"pegasos {known['package']} wrote it, this is {here['package']}")
+    for group in ("data", "parameters"):
+        names = sorted(known[group].keys() | here[group].keys())
+        differences += [
+            _words(name, known[group].get(name), here[group].get(name))
+            for name in names
+            if name not in drawn and known[group].get(name) != _through_json(here[group].get(name))
+        ]
+    if differences:
+        raise CheckpointError(folder, "is the checkpoint of another run: " + "; ".join(differences))
+    if known["kernels"] != here["kernels"]:
+        warnings.warn(
+            f"{folder} was begun with {known['kernels']} kernels, and goes on with "
+            f"{here['kernels']}: proven as before, but not the same to the last bit",
+            stacklevel=3,
+        )
+
+
+def _through_json(value: Any) -> Any:
+    return json.loads(json.dumps(value))
+
+
+def _words(name: str, known: Any, here: Any) -> str:
+    if name in ("X", "y", "sample_weight"):
+        return f"{name} has other values"
+    if name == "cores":
+        return (
+            f"it had {known} cores, here are {here} (OMP_NUM_THREADS lowers that; with n_jobs, or "
+            "--threads, it makes no difference)"
+        )
+    return f"{name} was {known}, and is {here} here"

@@ -1,0 +1,50 @@
+"""What a run gives, and who looks on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from numpy.typing import NDArray
+
+from pegasos.certificate import Certificate, Floats
+from pegasos.history import History, Record
+from pegasos.solvers import Solver
+
+StopReason = Literal[
+    "converged", "precision", "max_time", "max_epochs", "max_steps", "interrupted", "callback"
+]
+"""``precision``: float64 has no more digits to give, or the solver found none for long."""
+
+Callback = Callable[[Record], Any]
+
+
+class Monitor(Protocol):
+    """Looks at every model that is certified."""
+
+    def __call__(self, W: Floats, b: Floats) -> float:
+        """The score of a model, W (features + 1, K) and b (K,): it goes into its record."""
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """What it remembers."""
+
+    def restore(self, arrays: dict[str, NDArray[Any]], records: Sequence[Record]) -> None:
+        """Remember that, of these records."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The model of every lane, and the run that made it."""
+
+    W: Floats  # (features + 1, K); the last row belongs to the constant feature
+    b: Floats  # (K,)
+    duals: Any  # (n, K); from a fleet (n, 1) of each
+    certificate: Certificate
+    history: History
+    stop_reason: StopReason
+    seconds: float
+    epochs: float
+    solver: Solver  # the last one that was at work
+    reason: str  # why it was
+    certifying: float = 0.0  # of the seconds, on certificates; summed over threads

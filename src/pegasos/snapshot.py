@@ -1,0 +1,110 @@
+"""A run as arrays and a little JSON, and back: what a checkpoint keeps of it.
+
+The solver's state is arrays already. Besides there are: the schedule, the lanes that are live and
+those that wait, the records, and the model that was certified last.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pegasos.certificate import Certificate, Floats
+from pegasos.history import Record
+from pegasos.schedule import Schedule
+from pegasos.solvers.base import State
+
+Arrays = dict[str, NDArray[Any]]
+Lanes = tuple[NDArray[np.intp], int]
+"""Lanes that are trained together, and the rows that were visited for them before."""
+
+_STATE = "state/"
+_BOUNDS = ("primal", "dual", "rounding")
+
+
+@dataclass
+class Model:
+    """What was certified last, of all lanes."""
+
+    W: Floats  # (features + 1, K)
+    b: Floats  # (K,)
+    duals: Floats  # (n, K)
+    certificate: Certificate
+
+    def arrays(self) -> Arrays:
+        """By name."""
+        bounds = {name: np.asarray(getattr(self.certificate, name)) for name in _BOUNDS}
+        return {"W": self.W, "b": self.b, "duals": self.duals, **bounds}
+
+    @classmethod
+    def of(cls, arrays: Arrays) -> Model:
+        """From what ``arrays`` gave."""
+        proof = Certificate(*(arrays[name] for name in _BOUNDS))
+        return cls(arrays["W"], arrays["b"], arrays["duals"], proof)
+
+
+def state_arrays(state: State) -> tuple[dict[str, Any], Arrays]:
+    """A solver's state."""
+    about = {"weights": sorted(state.weights), "per_lane": sorted(state.per_lane)}
+    return about, {_STATE + name: array for name, array in state.arrays.items()}
+
+
+def state_of(about: dict[str, Any], arrays: Arrays) -> State:
+    """From what ``state_arrays`` gave."""
+    own = {k.removeprefix(_STATE): v for k, v in arrays.items() if k.startswith(_STATE)}
+    return State(own, frozenset(about["weights"]), frozenset(about["per_lane"]))
+
+
+def record_arrays(records: list[Record]) -> Arrays:
+    """Records, a column each."""
+    columns: Arrays = {
+        f"record/{name}": np.array([getattr(record, name) for record in records], dtype=np.float64)
+        for name in ("epoch", "seconds", "examples")
+    }
+    for name in _BOUNDS:
+        bounds = [getattr(record.certificate, name) for record in records]
+        columns[f"record/{name}"] = np.array(bounds, dtype=np.float64)
+    scores = [np.nan if record.score is None else record.score for record in records]
+    columns["record/score"] = np.array(scores, dtype=np.float64)
+    return columns
+
+
+def records_of(arrays: Arrays) -> list[Record]:
+    """From what ``record_arrays`` gave."""
+    epoch, seconds, examples, score = (
+        arrays[f"record/{name}"].tolist() for name in ("epoch", "seconds", "examples", "score")
+    )
+    bounds = [arrays[f"record/{name}"] for name in _BOUNDS]
+    return [
+        Record(
+            epoch[i], seconds[i], int(examples[i]),
+            Certificate(*(column[i] for column in bounds)),
+            None if np.isnan(score[i]) else score[i],
+        )
+        for i in range(len(epoch))
+    ]  # fmt: skip
+
+
+def schedule_values(schedule: Schedule) -> dict[str, Any]:
+    """When certificates are due."""
+    return vars(schedule).copy()
+
+
+def schedule_of(values: dict[str, Any]) -> Schedule:
+    """From what ``schedule_values`` gave."""
+    schedule = Schedule.__new__(Schedule)
+    vars(schedule).update(values)
+    return schedule
+
+
+def lanes_values(groups: list[Lanes]) -> list[Any]:
+    """Lanes that wait."""
+    return [[lanes.tolist(), spent] for lanes, spent in groups]
+
+
+def lanes_of(values: list[Any]) -> list[Lanes]:
+    """From what ``lanes_values`` gave."""
+    return [(np.array(lanes, dtype=np.intp), spent) for lanes, spent in values]

@@ -1,0 +1,256 @@
+"""A run that was ended at any moment goes on to the same bits, whatever solver and mode."""
+
+import numpy as np
+import pytest
+
+import pegasos
+from pegasos import SGDM, DualCoordinate, InteriorPoint, Newton, Pegasos
+from pegasos.checkpoint.folder import Checkpoint
+from pegasos.data.chunks import ArrayChunks
+from pegasos.testing.toys import toy
+
+SOLVERS = [
+    DualCoordinate(), InteriorPoint(), Newton(), pegasos.SGDR(), pegasos.SGDS(), SGDM(),
+    SGDM(multiplicity=3), Pegasos(), Pegasos(batch_size=7), Pegasos(batch_size="all"),
+    Pegasos(sampling="permute", average=True), Pegasos(count="on_loss"),
+]  # fmt: skip
+EACH = pytest.mark.parametrize("solver", SOLVERS, ids=str)
+
+
+class Killed(BaseException):
+    pass
+
+
+@pytest.fixture
+def kill(monkeypatch):
+    """``kill(k)``: the process "dies" right after it has written a state or outcome k times."""
+    rng = np.random.default_rng(0)
+    monkeypatch.setattr("pegasos.schedule.first_slice", lambda _: 3)
+    monkeypatch.setattr("pegasos.schedule.next_slice", lambda *_: int(rng.integers(1, 900)))
+    monkeypatch.setattr("os.fsync", lambda _: None)  # power does not fail here
+    left = [-1]
+    for name in ("save", "finish"):
+        plain = getattr(Checkpoint, name)
+
+        def counted(self, *arguments, plain=plain):
+            plain(self, *arguments)
+            left[0] -= 1
+            if left[0] == 0:
+                raise Killed
+
+        monkeypatch.setattr(Checkpoint, name, counted)
+
+    def set_moment(k):
+        left[0] = k
+
+    return set_moment
+
+
+def in_pieces(kill, run, folder, saves):
+    """Run until it is done, ended after so many writes or less; what it returned, and how often."""
+    rng, count = np.random.default_rng(0), 0
+    while True:
+        kill(int(rng.integers(2, saves + 1)))
+        try:
+            return run(checkpoint=folder, resume=folder, checkpoint_every=0), count
+        except Killed:
+            count += 1
+
+
+@EACH
+@pytest.mark.parametrize("lanes", [1, 3])
+def test_solve_in_pieces_gives_the_same_bits(solver, lanes, kill, tmp_path):
+    data = toy(400, 5, lanes, seed=5, absent=0.3)
+    options = {
+        "solver": solver, "lam": [0.03, 0.01, 0.003][:lanes], "tol": 1e-4, "max_epochs": 20,
+        "seed": 3, "sample_weight": data.weight,
+    }  # fmt: skip
+    expected = pegasos.solve(data.X, data.Y, **options)
+    run = lambda **saving: pegasos.solve(data.X, data.Y, **options, **saving)  # noqa: E731
+    for saves in (4, 9):
+        found, count = in_pieces(kill, run, tmp_path / f"{saves}.ckpt", saves)
+        assert count > 0
+        assert found.w.tobytes() == expected.w.tobytes()
+        assert found.duals.tobytes() == expected.duals.tobytes()
+        assert np.array_equal(found.certificate.primal, expected.certificate.primal)
+        assert found.stop_reason == expected.stop_reason
+        assert found.epochs == expected.epochs
+        assert found.history["examples"].tolist() == expected.history["examples"].tolist()
+
+
+@pytest.mark.parametrize("intercept", ["none", "regularized", "free"])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("solver", ["dual", "interior", "newton", "auto"])
+def test_exact_solvers_in_pieces(solver, loss, intercept, kill, tmp_path):
+    data = toy(200, 6, seed=1)
+    options = {"solver": solver, "C": 10.0, "tol": 1e-6, "seed": 3, "loss": loss}
+    options["intercept"] = intercept
+    y = data.Y[:, 0]
+    expected = pegasos.solve(data.X, y, **options)
+    run = lambda **saving: pegasos.solve(data.X, y, **options, **saving)  # noqa: E731
+    found, count = in_pieces(kill, run, tmp_path / "run.ckpt", 4)
+    assert count > 0
+    assert found.w.tobytes() == expected.w.tobytes()
+    assert found.b == expected.b
+
+
+def test_a_solver_that_took_over_is_at_work_again(kill, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((3000, 60)) + 3
+    y = np.where(X @ rng.standard_normal(60) + rng.standard_normal(3000) > 0, 1, -1)
+    options = {"C": 100.0, "tol": 1e-6, "seed": 0}
+    expected = pegasos.solve(X, y, **options)
+    assert "took over" in expected.reason
+    run = lambda **saving: pegasos.solve(X, y, **options, **saving)  # noqa: E731
+    found, _ = in_pieces(kill, run, tmp_path / "run.ckpt", 40)
+    assert found.w.tobytes() == expected.w.tobytes()
+    assert found.reason == expected.reason
+
+
+def test_a_finished_run_is_not_run_again(kill, tmp_path):
+    data = toy(60, 5, 3, seed=2)
+    options = {"C": 1.0, "seed": 0, "checkpoint": tmp_path / "a", "resume": tmp_path / "a"}
+    first = pegasos.solve(data.X, data.Y, **options)
+    kill(1)  # any write would raise
+    again = pegasos.solve(data.X, data.Y, **options)
+    assert again.w.tobytes() == first.w.tobytes()
+    assert again.duals.tobytes() == first.duals.tobytes()
+    assert again.history["gap"].tolist() == first.history["gap"].tolist()
+
+
+def test_a_limit_can_be_raised_afterwards(tmp_path):
+    data = toy(200, 6, seed=1)
+    y, options = data.Y[:, 0], {"C": 10.0, "solver": "dual", "tol": 1e-9, "seed": 3}
+    expected = pegasos.solve(data.X, y, **options)
+    short = pegasos.solve(data.X, y, max_epochs=5, checkpoint=tmp_path / "a", **options)
+    assert short.stop_reason == "max_epochs"
+    found = pegasos.solve(data.X, y, resume=tmp_path / "a", **options)
+    assert found.stop_reason == "converged"
+    assert found.w.tobytes() == expected.w.tobytes()
+
+
+def test_a_seed_that_was_drawn_is_kept(kill, tmp_path):
+    data = toy(60, 5, seed=2)
+    options = {"C": 1.0, "solver": "sgds", "tol": 0, "max_epochs": 10}
+    kill(3)
+    with pytest.raises(Killed):
+        pegasos.solve(
+            data.X, data.Y[:, 0], checkpoint=tmp_path / "a", checkpoint_every=0, **options
+        )
+    kill(-1)
+    found = [
+        pegasos.solve(
+            data.X, data.Y[:, 0], resume=tmp_path / "a", checkpoint=tmp_path / f"{i}", **options
+        )
+        for i in range(2)
+    ]
+    assert found[0].w.tobytes() == found[1].w.tobytes()
+
+
+def test_records_that_callbacks_asked_for_come_as_they_would_have(kill, tmp_path):
+    data = toy(200, 6, seed=1)
+    y, options = data.Y[:, 0], {"C": 10.0, "solver": "dual", "tol": 1e-6, "seed": 3}
+    expected = pegasos.solve(data.X, y, callbacks=[lambda _: None], **options)
+    kill(5)
+    with pytest.raises(Killed):
+        pegasos.solve(
+            data.X, y, callbacks=[lambda _: None], checkpoint=tmp_path / "a", checkpoint_every=0,
+            **options,
+        )  # fmt: skip
+    kill(-1)
+    found = pegasos.solve(data.X, y, resume=tmp_path / "a", **options)
+    assert found.w.tobytes() == expected.w.tobytes()
+
+
+CLASSES = {
+    "ovr": {},
+    "ovr, sgds": {"solver": "sgds", "max_iter": 20},
+    "ovr, together": {"solver": "pegasos", "max_iter": 9},
+    "ovo": {"multi_class": "ovo"},
+    "crammer_singer": {"multi_class": "crammer_singer"},
+    "probability": {"probability": "sigmoid"},
+    "ovo, probability": {"multi_class": "ovo", "probability": "isotonic"},
+    "balanced": {"class_weight": "balanced", "loss": "squared_hinge"},
+}
+
+
+def three_classes(n=150):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, 6))
+    return X, np.array(["red", "green", "blue"])[np.argmax(X[:, :3] + rng.random((n, 3)), axis=1)]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("options", CLASSES.values(), ids=CLASSES)
+def test_fits_in_pieces_give_the_same_bits(options, kill, tmp_path):
+    X, y = three_classes()
+    options = {"tol": 1e-4, "random_state": 0, **options}
+    expected = pegasos.LinearSVC(**options).fit(X, y)
+    run = lambda **saving: pegasos.LinearSVC(**options, **saving).fit(X, y)  # noqa: E731
+    found, count = in_pieces(kill, run, tmp_path / "run.ckpt", 5)
+    assert count > 1
+    assert found.coef_.tobytes() == expected.coef_.tobytes()
+    assert found.intercept_.tobytes() == expected.intercept_.tobytes()
+    assert found.stop_reason_ == expected.stop_reason_
+    if "probability" in options:
+        assert found.predict_proba(X).tobytes() == expected.predict_proba(X).tobytes()
+
+
+def test_labels_in_pieces(kill, tmp_path):
+    X, _ = three_classes()
+    Y = (X[:, :4] + np.random.default_rng(1).random((150, 4)) > 0.5).astype(int)
+    expected = pegasos.LinearSVC(random_state=0, prune=1e-3).fit(X, Y)
+    run = lambda **saving: pegasos.LinearSVC(random_state=0, prune=1e-3, **saving).fit(X, Y)  # noqa: E731
+    found, count = in_pieces(kill, run, tmp_path / "run.ckpt", 3)
+    assert count > 1
+    assert found.coef_.tobytes() == expected.coef_.tobytes()
+
+
+def test_what_a_validation_set_chose_is_chosen_again(kill, tmp_path):
+    X, y = three_classes(400)
+    options = {"random_state": 0, "solver": "dual", "tol": 1e-8, "n_iter_no_change": 7, "C": 30}
+
+    def fit(**saving):
+        model = pegasos.LinearSVC(**options, **saving)
+        return model.fit(X[:200], y[:200], eval_set=(X[200:], y[200:]))
+
+    expected = fit()
+    found, count = in_pieces(kill, fit, tmp_path / "run.ckpt", 5)
+    assert count > 1
+    assert found.best_epoch_ == expected.best_epoch_
+    assert found.stop_reason_ == expected.stop_reason_
+    assert found.coef_.tobytes() == expected.coef_.tobytes()
+
+
+@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
+def test_cross_validation_in_pieces(multi_class, kill, tmp_path):
+    X, y = three_classes()
+    options = {"random_state": 0, "Cs": [0.1, 1.0, 10.0], "cv": 3, "multi_class": multi_class}
+    expected = pegasos.LinearSVCCV(**options).fit(X, y)
+    run = lambda **saving: pegasos.LinearSVCCV(**options, **saving).fit(X, y)  # noqa: E731
+    found, count = in_pieces(kill, run, tmp_path / "run.ckpt", 9)
+    assert count > 1
+    assert found.scores_.tobytes() == expected.scores_.tobytes()
+    assert found.coef_.tobytes() == expected.coef_.tobytes()
+
+
+@pytest.mark.parametrize("solver", ["dual", "interior", "newton"])
+def test_chunks_in_pieces(solver, kill, tmp_path):
+    data = toy(700, 6, seed=1)
+    chunks = ArrayChunks(data.X, data.Y[:, 0], block_bytes=6000)
+    options = {"solver": solver, "C": 1.0, "tol": 1e-6, "seed": 3}
+    expected = pegasos.solve(chunks, **options)
+    run = lambda **saving: pegasos.solve(chunks, **options, **saving)  # noqa: E731
+    found, count = in_pieces(kill, run, tmp_path / "run.ckpt", 5)
+    assert count > 1
+    assert found.w.tobytes() == expected.w.tobytes()
+
+
+def test_threads_in_pieces(kill, tmp_path):
+    data = toy(5000, 6, 3, seed=1)
+    options = {"solver": "dual", "C": 1.0, "tol": 1e-6, "seed": 3, "n_jobs": 2}
+    for y in (data.Y[:, 0], data.Y):
+        expected = pegasos.solve(data.X, y, **options)
+        run = lambda y=y, **saving: pegasos.solve(data.X, y, **options, **saving)  # noqa: E731
+        found, _ = in_pieces(kill, run, tmp_path / f"{y.ndim}.ckpt", 9)
+        assert found.w.tobytes() == expected.w.tobytes()
