@@ -143,5 +143,9 @@ def test_chunks_must_agree(news):
 
     with pytest.raises(ValueError, match="block 2 has no labels"):
         ChunkRows(Partly(X, y))
-    with pytest.raises(ValueError, match="cannot train on rows that come by blocks"):
-        pegasos.solve(Uneven(X, y), C=1.0, solver="sgds")
+
+    class InMemory(pegasos.SGDS):
+        by_blocks = False
+
+    with pytest.raises(ValueError, match="InMemory cannot train on rows that come by blocks"):
+        pegasos.solve(Uneven(X, y), C=1.0, solver=InMemory())

@@ -44,15 +44,15 @@ class PySampler {
 
 bool pegasos_advance(
     const PyProblem& problem, PySampler& sampler, std::int64_t batch_size, bool project,
-    bool count_on_loss, const Matrix<double>& v, const Vector<double>& a, const Vector<double>& nu,
-    const Vector<double>& nu_peak, const Vector<std::int64_t>& updates, std::int64_t refresh_every,
-    const std::optional<Vector<double>>& a_total, const std::optional<Matrix<double>>& late,
-    const Vector<std::int64_t>& t, const Matrix<std::uint32_t>& errors,
-    const std::optional<Vector<std::uint32_t>>& draws, const Vector<std::uint32_t>& batch,
-    const Matrix<std::uint8_t>& violators, const Vector<std::int64_t>& batch_rows,
-    const Vector<std::int64_t>& batch_violators, const Vector<std::int64_t>& batch_cursor,
-    const In<double, nb::ndim<1>>& radius, std::int64_t work, std::int64_t stop_seen,
-    std::int64_t stop_steps) {
+    bool count_on_loss, bool cut_batches, const Matrix<double>& v, const Vector<double>& a,
+    const Vector<double>& nu, const Vector<double>& nu_peak, const Vector<std::int64_t>& updates,
+    std::int64_t refresh_every, const std::optional<Vector<double>>& a_total,
+    const std::optional<Matrix<double>>& late, const Vector<std::int64_t>& t,
+    const Matrix<std::uint32_t>& errors, const std::optional<Vector<std::uint32_t>>& draws,
+    const Vector<std::uint32_t>& batch, const Matrix<std::uint8_t>& violators,
+    const Vector<std::int64_t>& batch_rows, const Vector<std::int64_t>& batch_violators,
+    const Vector<std::int64_t>& batch_cursor, const In<double, nb::ndim<1>>& radius,
+    std::int64_t work, std::int64_t stop_seen, std::int64_t stop_steps) {
   const ProblemView& view = problem.view;
   const std::int64_t rows = view.rows.weight_rows();
   const std::int64_t K = view.lanes;
@@ -78,7 +78,7 @@ bool pegasos_advance(
   state.cursor = reinterpret_cast<BatchCursor*>(
       checked("batch_cursor", batch_cursor, {sizeof(BatchCursor) / sizeof(std::int64_t)}));
   state.radius_squared = checked("radius_squared", radius, {K});
-  const PegasosOptions options{batch_size, project, count_on_loss};
+  const PegasosOptions options{batch_size, project, count_on_loss, cut_batches};
   nb::gil_scoped_release release;
   return advance(view, sampler.sampler, options, state, {work, stop_seen, stop_steps});
 }
@@ -124,7 +124,7 @@ void bind_solvers(nb::module_& m) {
         nb::arg("r"), nb::arg("lam"), "Updates made by a burst of presentations of one row.");
 
   m.def("pegasos_advance", &pegasos_advance, nb::arg("problem"), nb::arg("sampler"), nb::kw_only(),
-        nb::arg("batch_size"), nb::arg("project"), nb::arg("count_on_loss"),
+        nb::arg("batch_size"), nb::arg("project"), nb::arg("count_on_loss"), nb::arg("cut_batches"),
         nb::arg("v").noconvert(), nb::arg("a").noconvert(), nb::arg("nu").noconvert(),
         nb::arg("nu_peak").noconvert(), nb::arg("updates").noconvert(), nb::arg("refresh_every"),
         nb::arg("a_total").noconvert().none(), nb::arg("late").noconvert().none(),

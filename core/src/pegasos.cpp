@@ -52,7 +52,7 @@ class Run {
  private:
   // permute and cycle end a batch at the epoch's end, so that epochs are whole.
   int64_t batch_size() const {
-    if (state_.draws != nullptr) return options_.batch_size;
+    if (state_.draws != nullptr && !options_.cut_batches) return options_.batch_size;
     const int64_t first = sampler_.cursor().seen - state_.cursor->collected;
     return std::min(options_.batch_size, problem_.n() - first % problem_.n());
   }

@@ -234,11 +234,15 @@ def test_cross_validation_in_pieces(multi_class, kill, tmp_path):
     assert found.coef_.tobytes() == expected.coef_.tobytes()
 
 
-@pytest.mark.parametrize("solver", ["dual", "interior", "newton"])
+@pytest.mark.parametrize(
+    "solver",
+    ["dual", "interior", "newton", "sgds", "sgdr", SGDM(), Pegasos(), Pegasos(batch_size=7)],
+    ids=str,
+)
 def test_chunks_in_pieces(solver, kill, tmp_path):
     data = toy(700, 6, seed=1)
     chunks = ArrayChunks(data.X, data.Y[:, 0], block_bytes=6000)
-    options = {"solver": solver, "C": 1.0, "tol": 1e-6, "seed": 3}
+    options = {"solver": solver, "C": 1.0, "tol": 1e-6, "seed": 3, "max_epochs": 30}
     expected = pegasos.solve(chunks, **options)
     run = lambda **saving: pegasos.solve(chunks, **options, **saving)  # noqa: E731
     found, count = in_pieces(kill, run, tmp_path / "run.ckpt", 5)

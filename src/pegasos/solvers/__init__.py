@@ -59,9 +59,10 @@ def choice_of(solver: Solver | None, problem: Problem, tol: float) -> Choice:
         raise ValueError(
             f"{type(solver).__name__} cannot train on rows that come by blocks; use solver='auto'"
         )
-    if blocks is not None and blocks.transform is not None and isinstance(solver, DualCoordinate):
+    second_order = isinstance(solver, InteriorPoint | Newton)
+    if blocks is not None and blocks.transform is not None and not second_order:
         raise ValueError(
-            "DualCoordinate cannot train on these features, which come by blocks before they are "
-            "transformed; use solver='auto', 'newton' or 'interior'"
+            f"{type(solver).__name__} cannot train on these features, which come by blocks before "
+            "they are transformed; use solver='auto', 'newton' or 'interior'"
         )
     return fixed(solver)

@@ -18,7 +18,6 @@ between blocks.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -27,8 +26,8 @@ from numpy.typing import NDArray
 from pegasos import _core
 from pegasos.certificate import Floats
 from pegasos.problem import Problem
-from pegasos.rows import Blocks
 from pegasos.solvers.base import State
+from pegasos.solvers.stream import block_order, blocks_of
 
 _TRUSTED = 10  # sweeps after which all rows are looked at again, come what may
 _LAST_DIGITS = 1e-14
@@ -43,7 +42,7 @@ _DONE, _PLACE, _WHOLE, IDLE = range(4)
 
 def block_arrays(problem: Problem, groups: int) -> dict[str, NDArray[Any]]:
     """What a state has besides those of rows in memory."""
-    blocks = _blocks(problem)
+    blocks = blocks_of(problem)
     ranges = blocks.ranges()
     arrays = {
         "gaps": np.full((len(ranges), problem.lanes), np.inf),
@@ -59,7 +58,7 @@ def block_arrays(problem: Problem, groups: int) -> dict[str, NDArray[Any]]:
 
 def recall(problem: Problem, state: State) -> None:
     """All rows come back to the lists."""
-    _recall(_blocks(problem).ranges(), state.arrays)
+    _recall(blocks_of(problem).ranges(), state.arrays)
 
 
 def _recall(ranges: list[tuple[int, int]], arrays: dict[str, NDArray[Any]]) -> None:
@@ -71,20 +70,14 @@ def _recall(ranges: list[tuple[int, int]], arrays: dict[str, NDArray[Any]]) -> N
 
 def next_block(problem: Problem, state: State, *, ahead: bool = False) -> tuple[int, int, int]:
     """The block in hand: its number, and its rows; the one after it is read ``ahead``."""
-    blocks = _blocks(problem)
+    blocks = blocks_of(problem)
     ranges = blocks.ranges()
     sweep, place = (int(v) for v in state["sweep"][[_DONE, _PLACE]])
-    order = _order(int(state["seed"][0]), sweep, len(ranges))
+    order = block_order(int(state["seed"][0]), sweep, len(ranges))
     number = int(order[place])
     if ahead and place + 1 < len(ranges):
         blocks.expect(ranges[order[place + 1]][0])
     return number, *ranges[number]
-
-
-@lru_cache(maxsize=4)
-def _order(seed: int, sweep: int, count: int) -> NDArray[np.intp]:
-    """That of a sweep: a function of the seed."""
-    return np.random.default_rng([seed, sweep]).permutation(count)
 
 
 def visit_block(
@@ -162,8 +155,3 @@ def _end_sweep(problem: Problem, state: State, pull: Floats | None) -> None:
     sweep[IDLE] = sweep[IDLE] + 1 if quiet and whole else 0
     if quiet or sweep[_DONE] - sweep[_WHOLE] >= _TRUSTED or not state["active"].any():
         recall(problem, state)
-
-
-def _blocks(problem: Problem) -> Blocks:
-    assert problem.rows.blocks is not None
-    return problem.rows.blocks

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from pegasos import _core
 from pegasos.problem import Problem
+from pegasos.solvers import stream
 from pegasos.solvers.base import State
 
 Sampling = Literal["iid", "permute", "cycle"]
@@ -37,12 +38,30 @@ def chunk_bits(problem: Problem) -> int:
 
 def start(problem: Problem, sampling: Sampling, seed: int) -> dict[str, NDArray[Any]]:
     """The arrays of an order that has not begun."""
+    if problem.rows.blocks is not None:
+        return stream.start(problem, seed)
     chunks = problem.n >> chunk_bits(problem) if sampling == "permute" else 0
     return {
         "seed": np.array([seed], dtype=np.uint64),
         "cursor": np.zeros(_core.CURSOR_SIZE, dtype=np.int64),
         "chunks": np.arange(chunks, dtype=np.uint32),
     }
+
+
+def blocks(problem: Problem) -> int:
+    """How many blocks the rows come by; 1 in memory."""
+    found = problem.rows.blocks
+    return 1 if found is None else len(found.ranges())
+
+
+def advance(
+    problem: Problem, sampling: Sampling, state: State, visit: stream.Visit, **budget: int
+) -> bool:
+    """Call ``visit`` with the rows in their order: all at once, or block after block."""
+    if problem.rows.blocks is not None:
+        return stream.advance(problem, state, sampling, visit, **budget)
+    whole = stream.Part(problem.core, sampler(problem, sampling, state), slice(None), 0)
+    return visit(whole, **budget)
 
 
 def sampler(problem: Problem, sampling: Sampling, state: State) -> _core.Sampler:
@@ -59,6 +78,8 @@ def sampler(problem: Problem, sampling: Sampling, state: State) -> _core.Sampler
 
 def visits(problem: Problem, sampling: Sampling, state: State) -> NDArray[np.int64]:
     """How often each row has been visited in a permuted or cyclic order."""
+    if problem.rows.blocks is not None:
+        return stream.visits(problem, sampling, state)
     counts = np.empty(problem.n, dtype=np.int64)
     sampler(problem, sampling, state).count_visits(problem.n, counts)
     return counts

@@ -25,7 +25,7 @@ from pegasos import _core
 from pegasos.arguments import number
 from pegasos.certificate import DualsOf, Floats, GiveUp, feature_blocks, never
 from pegasos.problem import Problem
-from pegasos.solvers import order
+from pegasos.solvers import order, stream
 from pegasos.solvers.base import AnyLimits, Solver, State, shares
 
 _PER_LANE = {
@@ -59,6 +59,7 @@ class Pegasos(Solver):
     init: Literal["zero", "random"] = "zero"
     count: Literal["always", "on_loss"] = "always"
     average: bool = False
+    by_blocks: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Check the options."""
@@ -96,6 +97,8 @@ class Pegasos(Solver):
 
     def start(self, problem: Problem, seed: int, duals: Floats | None = None) -> State:  # noqa: ARG002
         """Start from w_1 = 0, or from a random w_1 of norm at most R."""
+        if self.batch_size == "all" and problem.rows.blocks is not None:
+            raise ValueError("batch_size='all' needs the rows in memory: give a number")
         K, k = problem.lanes, self._rows_per_step(problem)
         arrays: dict[str, Any] = {
             "v": np.zeros(problem.weights_shape),
@@ -134,27 +137,36 @@ class Pegasos(Solver):
     ) -> bool:
         """Visit rows; a step is one batch."""
         arrays = state.arrays
-        return _core.pegasos_advance(
-            problem.core,
-            order.sampler(problem, self._order, state),
-            batch_size=self._rows_per_step(problem),
-            project=self.project,
-            count_on_loss=self.count == "on_loss",
-            refresh_every=max(1024, problem.rows.d + 1),
-            a_total=arrays.get("a_total"),
-            late=arrays.get("late"),
-            draws=arrays.get("draws"),
-            radius_squared=_radius_squared(problem),
-            work=work,
-            stop_seen=stop_seen,
+        draws = arrays.get("draws")
+        same: dict[str, Any] = {
+            name: arrays[name]
+            for name in (
+                "v", "a", "nu", "nu_peak", "updates", "t", "batch", "violators", "batch_rows",
+                "batch_violators", "batch_cursor",
+            )
+        }  # fmt: skip
+
+        def visit(part: stream.Part, **budget: Any) -> bool:
+            return _core.pegasos_advance(
+                part.core,
+                part.sampler,
+                batch_size=self._rows_per_step(problem),
+                project=self.project,
+                count_on_loss=self.count == "on_loss",
+                cut_batches=problem.rows.blocks is not None,
+                refresh_every=max(1024, problem.rows.d + 1),
+                a_total=arrays.get("a_total"),
+                late=arrays.get("late"),
+                errors=arrays["errors"][part.rows],
+                draws=None if draws is None else draws[part.rows],
+                radius_squared=_radius_squared(problem),
+                **same,
+                **budget,
+            )  # fmt: skip
+
+        return order.advance(
+            problem, self._order, state, visit, work=work, stop_seen=stop_seen,
             stop_steps=stop_steps,
-            **{
-                name: arrays[name]
-                for name in (
-                    "v", "a", "nu", "nu_peak", "updates", "t", "errors", "batch", "violators",
-                    "batch_rows", "batch_violators", "batch_cursor",
-                )
-            },
         )  # fmt: skip
 
     def weights(self, problem: Problem, state: State, give_up: GiveUp = never) -> Floats:

@@ -10,7 +10,8 @@ a_i = c_i I_i / T lies in the box and w(a) = u / (lam t) = w, so D costs no pass
 epochs. Before that, a_i = c_i (errors of i) / (presentations of i) is feasible too.
 
 State: ``U`` (u), ``t`` per lane, ``errors`` (I), ``draws`` (SGDR: visits of each row), ``loss``
-(the losses met in this epoch), ``error_cost`` (sum of c over all margin errors), and the order.
+(those met in this epoch, by blocks), ``error_cost`` (sum of c over all margin errors), and the
+order.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from pegasos.certificate import (
     relative_gap,
 )
 from pegasos.problem import Problem
-from pegasos.solvers import order
+from pegasos.solvers import order, stream
 from pegasos.solvers.base import AnyLimits, Solver, State, shares
 
 
@@ -40,6 +41,7 @@ class _MarginPerceptron(Solver):
     """What the three share; they differ in the order and the presentations per visit."""
 
     sampling: ClassVar[order.Sampling] = "permute"
+    by_blocks: ClassVar[bool] = True
 
     @property
     def presentations(self) -> int:
@@ -54,7 +56,7 @@ class _MarginPerceptron(Solver):
             "t": np.zeros(K, dtype=np.int64),
             "errors": np.zeros((problem.n, K), dtype=np.uint32),
             "error_cost": np.zeros(K),
-            "loss": np.zeros(K),
+            "loss": np.zeros((order.blocks(problem), K)),
         }
         if self.sampling == "iid":
             arrays["draws"] = np.zeros(problem.n, dtype=np.uint32)
@@ -68,20 +70,26 @@ class _MarginPerceptron(Solver):
         self, problem: Problem, state: State, *, work: int, stop_seen: int, stop_steps: int
     ) -> bool:
         """Visit rows; a step is one visit."""
-        return _core.sgd_advance(
-            problem.core,
-            order.sampler(problem, self.sampling, state),
-            multiplicity=self.presentations,
-            U=state["U"],
-            t=state["t"],
-            errors=state["errors"],
-            draws=state.arrays.get("draws"),
-            error_cost=state["error_cost"],
-            loss=state["loss"],
-            work=work,
-            stop_seen=stop_seen,
+        draws = state.arrays.get("draws")
+
+        def visit(part: stream.Part, **budget: int) -> bool:
+            return _core.sgd_advance(
+                part.core,
+                part.sampler,
+                multiplicity=self.presentations,
+                U=state["U"],
+                t=state["t"],
+                errors=state["errors"][part.rows],
+                draws=None if draws is None else draws[part.rows],
+                error_cost=state["error_cost"],
+                loss=state["loss"][part.number],
+                **budget,
+            )
+
+        return order.advance(
+            problem, self.sampling, state, visit, work=work, stop_seen=stop_seen,
             stop_steps=stop_steps,
-        )
+        )  # fmt: skip
 
     def weights(self, problem: Problem, state: State, give_up: GiveUp = never) -> Floats:
         """W = u / (lam t)."""
@@ -105,7 +113,7 @@ class _MarginPerceptron(Solver):
         w2 = np.einsum("jk,jk->k", state["U"], state["U"])[: problem.lanes]
         half = problem.s / 2 * w2 / (problem.lam * np.maximum(state["t"], 1)) ** 2
         dual = state["error_cost"] / (state.seen // problem.n * self.presentations)
-        return relative_gap(half + state["loss"], dual - half)
+        return relative_gap(half + state["loss"].sum(axis=0), dual - half)
 
 
 @dataclass(frozen=True, kw_only=True)

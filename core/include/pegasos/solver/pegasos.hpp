@@ -18,6 +18,7 @@ struct PegasosOptions {
   std::int64_t batch_size = 1;
   bool project = true;
   bool count_on_loss = false;  // a batch without violators leaves w and t alone
+  bool cut_batches = false;    // iid, too: an epoch ends a batch
 };
 
 // Where a batch stands: its rows are first collected at a fixed w, then applied.
