@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import time
 import zlib
+from collections.abc import Iterator
 from functools import cached_property
 from itertools import pairwise
+from queue import Queue
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -13,7 +17,9 @@ from numpy.typing import NDArray
 from pegasos import sparse
 from pegasos.data.csr import make_csr
 from pegasos.data.dataset import ALIGNED, Chunks, Data
-from pegasos.rows import Blocks, as_rows
+from pegasos.rows import Blocks, Rows, as_rows
+
+_WORTH_A_THREAD = 0.005  # seconds to read a block
 
 
 class ChunkRows(Blocks):
@@ -24,14 +30,12 @@ class ChunkRows(Blocks):
     def __init__(self, chunks: Chunks, n_jobs: int | None = None) -> None:
         """Read every block once, and check it."""
         self.chunks = chunks
-        self._kept: dict[int, Any] = {}
+        self._kept: dict[tuple[int, float], Rows] = {}
+        self._ahead = _Ahead(chunks)
         sizes, norms, labels, weights = [], [], [], []
         self.features = self.values = self.longest = 0
         self.value_bytes = 0.0
-        for number in range(chunks.n_blocks):
-            if number + 1 < chunks.n_blocks:
-                chunks.expect(number + 1)
-            data = chunks.read(number)
+        for data in self._in_order():
             rows = as_rows(data.X, n_jobs=n_jobs)
             sizes.append(rows.n)
             norms.append(rows.squared_norms)
@@ -47,6 +51,14 @@ class ChunkRows(Blocks):
         self._norms = np.concatenate(norms)
         self.y = _joined("labels", labels)
         self.sample_weight = _joined("sample weights", weights)
+
+    def _in_order(self) -> Iterator[Data]:
+        """All blocks, each one read ahead of its turn."""
+        for number in range(self.chunks.n_blocks):
+            data = self._ahead.take(number)
+            if number + 1 < self.chunks.n_blocks:
+                self._ahead.expect(number + 1)
+            yield data
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -90,37 +102,45 @@ class ChunkRows(Blocks):
         only: NDArray[np.bool_] | None = None,  # noqa: ARG002
     ) -> Any:
         """The rows of a block."""
-        number = int(np.searchsorted(self._ends, lo))
-        if number in self._kept:
-            return self._kept[number]
-        data: Data = self.chunks.read(number)
-        if data.X.shape[0] != hi - lo:
+        number = self._number(lo)
+        X = self._ahead.take(number).X
+        if X.shape[0] != hi - lo:
             raise ValueError(
                 f"block {number} had {hi - lo} rows when it was first read, and now "
-                f"{data.X.shape[0]}: were the files changed?"
+                f"{X.shape[0]}: were the files changed?"
             )
-        X = data.X
         if sparse.issparse(X) and X.shape[1] < self.features:
-            X = make_csr(X.data, X.indices, X.indptr, self.features)
-        if self.chunks.in_place:
-            self._kept[number] = X
+            return make_csr(X.data, X.indices, X.indptr, self.features)
         return X
+
+    def rows(
+        self, lo: int, hi: int, bias: float, workers: int, only: NDArray[np.bool_] | None = None
+    ) -> Rows:
+        """The rows of a block; kept where that takes no memory."""
+        key = lo, bias
+        if key in self._kept:
+            return self._kept[key]
+        found = super().rows(lo, hi, bias, workers, only)
+        if self.chunks.in_place:
+            self._kept[key] = found
+        return found
+
+    def expect(self, lo: int) -> None:
+        """Hear that the block that begins with this row will be read soon."""
+        self._ahead.expect(self._number(lo))
+
+    def _number(self, lo: int) -> int:
+        return int(np.searchsorted(self._ends, lo))
 
     def checksum(self) -> int:
         """CRC-32 of all rows."""
         crc = 0
-        for number in range(self.chunks.n_blocks):
-            if number + 1 < self.chunks.n_blocks:
-                self.chunks.expect(number + 1)
-            X = self.chunks.read(number).X
+        for data in self._in_order():
+            X = data.X
             arrays = (X.indptr, X.indices, X.data) if sparse.issparse(X) else (X,)
             for array in arrays:
                 crc = zlib.crc32(np.ascontiguousarray(array).view(np.uint8).data, crc)
         return crc
-
-    def expect(self, lo: int) -> None:
-        """Hear that the block that begins with this row will be read soon."""
-        self.chunks.expect(int(np.searchsorted(self._ends, lo)))
 
     def norm_bounds(self) -> NDArray[np.float64]:
         """|x|^2."""
@@ -129,6 +149,43 @@ class ChunkRows(Blocks):
     def condition(self) -> float:
         """Rows are what they are."""
         return 1.0
+
+
+class _Ahead:
+    """Reads the block that is expected on a thread of its own, where reading takes its time."""
+
+    def __init__(self, chunks: Chunks) -> None:
+        self.chunks = chunks
+        self._seconds = 0.0  # that the last block took
+        self._number, self._found = -1, Queue[Data | BaseException](1)
+
+    def expect(self, number: int) -> None:
+        if self.chunks.in_place or self._seconds < _WORTH_A_THREAD:
+            self.chunks.expect(number)
+        elif self._number < 0:  # one at a time
+            self._number = number
+            Thread(target=self._hand_over, args=(number,), daemon=True).start()
+
+    def take(self, number: int) -> Data:
+        if self._number < 0:
+            return self._read(number)
+        found = self._found.get()
+        expected, self._number = self._number, -1
+        if isinstance(found, BaseException):
+            raise found
+        return found if expected == number else self._read(number)
+
+    def _hand_over(self, number: int) -> None:
+        try:
+            self._found.put(self._read(number))
+        except BaseException as error:  # for whoever takes it
+            self._found.put(error)
+
+    def _read(self, number: int) -> Data:
+        began = time.perf_counter()
+        data = self.chunks.read(number)
+        self._seconds = time.perf_counter() - began
+        return data
 
 
 def _joined(what: str, parts: list[Any]) -> Any:

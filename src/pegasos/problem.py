@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pegasos import _core, threads
 from pegasos.arguments import floats, number
-from pegasos.rows import Rows, as_rows, block_rows
+from pegasos.rows import Rows, as_rows
 
 Intercept = Literal["none", "regularized", "free"]
 """b = 0; b penalised with w through a constant feature; b not penalised."""
@@ -79,16 +79,22 @@ class Problem:
         return costs if self.weight is None else costs * self.weight[lo:hi]
 
     def part(
-        self, lo: int, hi: int, only: NDArray[np.bool_] | None = None
+        self,
+        lo: int,
+        hi: int,
+        only: NDArray[np.bool_] | None = None,
+        ahead: int | None = None,
     ) -> tuple[_core.Problem, int, int]:
         """The core's problem that has rows lo..hi-1, and where they are in it.
 
-        Of rows that come by blocks, those of one block, made or read now, or ``only`` some of them.
+        Of rows that come by blocks, those of one block, made or read now, or ``only`` some of them;
+        the one that begins with row ``ahead`` (hi, if None) is read meanwhile.
         """
         blocks = self.rows.blocks
         if blocks is None:
             return self.core, lo, hi
-        block = block_rows(blocks.block(lo, hi, self.threads, only), self.bias)
+        block = blocks.rows(lo, hi, self.bias, self.threads, only)
+        blocks.expect((hi if ahead is None else ahead) % self.n)
         core = _core.Problem(
             block.core, np.ascontiguousarray(self.labels[lo:hi]),
             None if self.weight is None else self.weight[lo:hi], self.positive, self.negative,

@@ -51,6 +51,12 @@ class Blocks(ABC):
     def block(self, lo: int, hi: int, workers: int, only: NDArray[np.bool_] | None = None) -> Any:
         """z of these rows, one of the ranges, dense or CSR; ``only`` some need be right."""
 
+    def rows(
+        self, lo: int, hi: int, bias: float, workers: int, only: NDArray[np.bool_] | None = None
+    ) -> Rows:
+        """The same as the core takes it, with a constant feature."""
+        return block_rows(self.block(lo, hi, workers, only), bias)
+
     def expect(self, lo: int) -> None:  # noqa: B027 - a hint
         """Hear that the block that begins with this row is next."""
 

@@ -129,10 +129,10 @@ def solve(
             limits = Limits(max_epochs=config.default_epochs)
     mode = resolve_intercept(intercept, config, intercept_scaling)
     check_scaling(mode, intercept_scaling)
-    X = rows_of(X, n_jobs)
-    if isinstance(X, Blocks):
-        y = X.y if y is None else y
-        sample_weight = X.sample_weight if sample_weight is None else sample_weight
+    if isinstance(X, Chunks | Blocks):
+        X, own_y, own_weight = rows_of(X, n_jobs)
+        y = own_y if y is None else y
+        sample_weight = own_weight if sample_weight is None else sample_weight
     if y is None:
         raise ValueError("y is missing: the rows have no labels")
     labels, single = _labels(y)
@@ -188,13 +188,17 @@ def solve(
     )
 
 
-def rows_of(X: Any, n_jobs: int | None) -> Any:
-    """X; chunks as rows that come by blocks, read once."""
-    if not isinstance(X, Chunks):
-        return X
+def rows_of(chunks: Chunks | Blocks, n_jobs: int | None) -> tuple[Any, Any, Any]:
+    """Rows that come by blocks, which are read once, with labels and weights; or all at once."""
+    if isinstance(chunks, Blocks):
+        return chunks, chunks.y, chunks.sample_weight
     from pegasos.chunk_rows import ChunkRows  # here: most fits do without, and start sooner
 
-    return ChunkRows(X, n_jobs)
+    whole = chunks.whole()
+    if whole is not None:
+        return whole.X, whole.y, whole.sample_weight
+    rows = ChunkRows(chunks, n_jobs)
+    return rows, rows.y, rows.sample_weight
 
 
 def certify(

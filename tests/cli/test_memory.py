@@ -8,6 +8,34 @@ import pytest
 from pegasos import model_file
 
 
+@pytest.fixture
+def little(monkeypatch):
+    """A machine with less memory than any file has."""
+    monkeypatch.setattr("pegasos.data.chunks.total", lambda: 1000)
+
+
+def test_rows_that_fit_are_mapped_and_give_the_same_bits(run, values, two, tmp_path):
+    whole = model_file.read(values("train", two, "--tol", "1e-6")["model"])
+    found = run("train", two, tmp_path / "large.model", "--tol", "1e-6", "--memory", "1G")
+    assert found.exit_code == 0, found.stderr
+    assert "mapped from" in found.stderr
+    assert model_file.read(tmp_path / "large.model").coef.tobytes() == whole.coef.tobytes()
+
+
+def test_a_file_that_would_not_fit_is_not_read_at_once(run, two, tmp_path, monkeypatch, little):
+    monkeypatch.setattr("pegasos.cli.memory.available", lambda: 10_000)
+    refused = run("train", two, tmp_path / "m")
+    assert refused.exit_code == 1
+    assert "would hardly fit 10 kB of memory" in refused.stderr
+    assert "--memory allows 7 kB" in refused.stderr
+    monkeypatch.setattr("pegasos.cli.memory.available", lambda: 10**9)
+    monkeypatch.setattr("pegasos.cli.memory._PACKED", {".svm": 10**6})  # as if it were compressed
+    found = run("train", two, tmp_path / "m")
+    assert found.exit_code == 0, found.stderr
+    assert "a block at a time from" in found.stderr
+
+
+@pytest.mark.usefixtures("little")
 def test_the_model_is_that_of_rows_in_memory(run, values, two, tmp_path):
     whole = model_file.read(values("train", two, "--tol", "1e-6")["model"])
     found = run("train", two, tmp_path / "large.model", "--tol", "1e-6", "--memory", "1G")

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 
-from pegasos.chunk_rows import ChunkRows
 from pegasos.cli.arguments import PrepareArguments, ReadArguments
 from pegasos.cli.exits import CommandError, UsageError
 from pegasos.cli.reading import Prepared, columns_of, describe, options_of
@@ -18,6 +17,9 @@ from pegasos.data.cache_manifest import NAME
 from pegasos.data.chunks import CacheChunks
 from pegasos.data.convert import convert
 from pegasos.data.dataset import Data, Options
+from pegasos.rows import Blocks
+from pegasos.solve import rows_of
+from pegasos.solvers.auto import MOST_FEATURES
 
 # Bytes of a run's own memory: the interpreter and its libraries; for every row norms, labels and
 # weights, and for every lane duals (at work and of the last certificate), labels and lists; for
@@ -43,18 +45,23 @@ def read_large(
     options = options_of(read, labels=True, n_jobs=n_jobs)
     cache = _cached(voice, path, options, folder)
     opened = Cache.open(cache)
-    rows = ChunkRows(CacheChunks(opened), n_jobs)
-    (n, d), classes = rows.shape, np.unique(rows.y).size
+    rows, y, weight = rows_of(CacheChunks(opened), n_jobs)
+    (n, d), classes = rows.shape, np.unique(y).size
     lanes = 1 if classes == 2 else classes
     need = _BASE + n * (_ROW + _ROW_LANE * lanes) + _FEATURE_LANE * d * lanes
+    if d <= MOST_FEATURES:
+        need += 24 * d * d + 110 * n  # of the second-order solvers
     if need > memory:
         raise CommandError(
-            f"{n:,} rows of {d:,} features need {size(need)} of memory even when they are read a "
-            f"block at a time: --memory allows {size(memory)}"
+            f"{n:,} rows of {d:,} features need {size(need)} of memory even when they stay on "
+            f"disk: --memory allows {size(memory)}"
         )
-    data = Data(rows, rows.y, rows.sample_weight, feature_names=opened.manifest.feature_names)
+    data = Data(rows, y, weight, feature_names=opened.manifest.feature_names)
     describe(voice, path, data)
-    voice.tell(f"  read a block at a time from {cache} ({len(rows.ranges())} blocks)")
+    if isinstance(rows, Blocks):
+        voice.tell(f"  read a block at a time from {cache} ({len(rows.ranges())} blocks)")
+    else:
+        voice.tell(f"  mapped from {cache}: they fit the memory that files may have")
     return Prepared(data, (), options, columns_of(read, prepare), time.perf_counter() - began)
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from pathlib import Path
-
 from pegasos.cli.exits import UsageError
 from pegasos.cli.job import Job
 from pegasos.cli.say import Voice, size
+from pegasos.memory import available
 
 _UNITS = {"": 1, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 _SHARE = 0.7  # of the free memory that rows may take
@@ -39,23 +37,6 @@ def _can_be_large(job: Job) -> bool:
     """Whether its options allow for rows on disk."""
     plain = job.prepare.text is None and job.prepare.scale == "none" and not job.read.multilabel
     return plain and job.fit.multi_class == "ovr" and job.cv is None
-
-
-def available(
-    meminfo: Path = Path("/proc/meminfo"), group: Path = Path("/sys/fs/cgroup")
-) -> int | None:
-    """Bytes of memory that are left to this process; None where nothing says."""
-    free = None
-    with suppress(OSError, ValueError, IndexError):
-        lines = meminfo.read_text().splitlines()
-        found = next(line for line in lines if line.startswith("MemAvailable:"))
-        free = int(found.split()[1]) * 1024
-    with suppress(OSError, ValueError, KeyError):
-        limit, used = (int((group / f"memory.{n}").read_text()) for n in ("max", "current"))
-        stat = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
-        left = limit - (used - int(stat["file"]))  # pages of files are the system's to drop
-        free = left if free is None else min(free, left)
-    return free
 
 
 def parsed_size(text: str) -> int:

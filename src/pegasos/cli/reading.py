@@ -202,9 +202,15 @@ def bytes_of(X: Any) -> int:
     """Bytes of the rows, as far as they are in memory."""
     if isinstance(X, Blocks):
         return 0
-    if sparse.issparse(X):
-        return int(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes)
-    return int(X.nbytes)
+    arrays = (X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,)
+    return sum(int(array.nbytes) for array in arrays if not _mapped(array))
+
+
+def _mapped(array: Any) -> bool:
+    """Whether it is pages of a file, which are the system's."""
+    while array is not None and not isinstance(array, np.memmap):
+        array = getattr(array, "base", None)
+    return array is not None
 
 
 def memory_needed(X: Any, lanes: int, second_order: bool) -> str:

@@ -8,6 +8,7 @@ and in range, finite values.
 from __future__ import annotations
 
 import os
+import weakref
 import zlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
@@ -34,6 +35,8 @@ class Cache:
         self.path, self.manifest, self._arrays = path, manifest, arrays
         # A check only reads, so threads that meet in a block may both make it: no lock.
         self._checked = bytearray(len(manifest.blocks))
+        self._starts = [block.row for block in manifest.blocks]
+        self._files: dict[str, int] = {}
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Cache:
@@ -79,21 +82,31 @@ class Cache:
         return self._data(self._between(lo, hi))
 
     def will_need(self, lo: int, hi: int) -> None:
-        """Ask the system to read rows ahead, where it can be asked."""
+        """Ask the system to read rows ahead, where it can be asked and they are not there yet."""
         if not hasattr(os, "posix_fadvise"):
             return
         wanted = self._touched(lo, hi)
         if not wanted:
             return
         first, last = self.manifest.blocks[wanted[0]], self.manifest.blocks[wanted[-1]]
-        for name in self._arrays:
-            begin, end = first.ranges[name][0], sum(last.ranges[name][:2])
-            with suppress(OSError), open(self._file(name), "rb") as file:
-                os.posix_fadvise(file.fileno(), begin, end - begin, os.POSIX_FADV_WILLNEED)
+        with suppress(OSError):
+            for name in self._arrays:
+                begin, end = first.ranges[name][0], sum(last.ranges[name][:2])
+                number = self._opened(name)
+                if name == "values" and _in_memory(number, (begin + end) // 2):
+                    return  # so are the others
+                os.posix_fadvise(number, begin, end - begin, os.POSIX_FADV_WILLNEED)
+
+    def _opened(self, name: str) -> int:
+        """The file of an array, open as long as the cache is."""
+        if name not in self._files:
+            self._files[name] = os.open(self._file(name), os.O_RDONLY)
+            weakref.finalize(self, os.close, self._files[name])
+        return self._files[name]
 
     def _touched(self, lo: int, hi: int) -> list[int]:
         """The blocks that hold rows from ``lo`` to ``hi``."""
-        starts = [block.row for block in self.manifest.blocks]
+        starts = self._starts
         return list(range(bisect_right(starts, lo) - 1, bisect_left(starts, hi)))
 
     def _between(self, lo: int, hi: int) -> dict[str, NDArray[Any]]:
@@ -208,6 +221,14 @@ class Cache:
 
     def _file(self, name: str) -> Path:
         return self.path / f"{name}.npy"
+
+
+def _in_memory(number: int, at: int) -> bool:
+    """Whether a byte of a file is there without waiting for the disk; False if nobody knows."""
+    try:
+        return os.preadv(number, [bytearray(1)], at, os.RWF_NOWAIT) == 1
+    except (OSError, AttributeError):
+        return False
 
 
 def read(path: str | os.PathLike[str], options: Options) -> Data:  # noqa: ARG001 - as other formats

@@ -20,9 +20,12 @@ from pegasos.data.cache import Cache
 from pegasos.data.csr import make_csr
 from pegasos.data.dataset import ALIGNED, Chunks, Data, DataError, Options
 from pegasos.data.formats import resolved
+from pegasos.memory import total
 
-MANY_BLOCKS, LEAST_BYTES, MOST_BYTES = 64, 1 << 20, 1 << 26
+MANY_BLOCKS, LEAST_BYTES, MOST_BYTES = 128, 1 << 18, 1 << 26
 """Blocks of rows, unless told otherwise."""
+
+_SHARE = 0.6  # of the machine's memory that rows may take at once
 
 
 class CacheChunks(Chunks):
@@ -31,13 +34,22 @@ class CacheChunks(Chunks):
     def __init__(
         self, cache: Cache | str | os.PathLike[str], block_bytes: int | None = None
     ) -> None:
-        """Blocks of about so many bytes; those of the cache are checked when they are read."""
+        """Blocks of about so many bytes; those of the cache are checked when they are read.
+
+        Without ``block_bytes``, rows that fit the machine's memory are used at once, where they
+        are mapped.
+        """
         self.cache = cache if isinstance(cache, Cache) else Cache.open(cache)
         size = sum(
             part[1] for block in self.cache.manifest.blocks for part in block.ranges.values()
         )
         self._n = self.cache.rows
         self._rows = _rows_of_a_block(self._n, size, block_bytes)
+        self._at_once = block_bytes is None and _fits(size)
+
+    def whole(self) -> Data | None:
+        """All rows, mapped."""
+        return self.cache.read() if self._at_once else None
 
     @property
     def n_blocks(self) -> int:
@@ -67,11 +79,16 @@ class ArrayChunks(Chunks):
     def __init__(
         self, X: Any, y: Any = None, sample_weight: Any = None, block_bytes: int | None = None
     ) -> None:
-        """Blocks of about so many bytes."""
+        """Blocks of about so many bytes; without, rows at once if they fit the machine's memory."""
         self.X, self.y, self.weight = X, y, sample_weight
         n, d = X.shape
         size = X.nnz * 12 if sparse.issparse(X) else n * d * X.itemsize
         self._rows = _rows_of_a_block(n, size, block_bytes)
+        self._at_once = block_bytes is None and _fits(size)
+
+    def whole(self) -> Data | None:
+        """All rows, where they are."""
+        return Data(self.X, self.y, self.weight) if self._at_once else None
 
     @property
     def n_blocks(self) -> int:
@@ -84,6 +101,12 @@ class ArrayChunks(Chunks):
         y = None if self.y is None else np.asarray(self.y[rows])
         weight = None if self.weight is None else np.asarray(self.weight[rows])
         return Data(self.X[rows], y, weight)
+
+
+def _fits(size: int) -> bool:
+    """Whether the system can keep pages of so many bytes in memory."""
+    memory = total()
+    return memory is not None and size <= _SHARE * memory
 
 
 def _rows_of_a_block(n: int, size: int, block_bytes: int | None) -> int:

@@ -80,6 +80,10 @@ class Chunks(ABC):
         """Whether blocks that were read take no memory: they are kept then."""
         return False
 
+    def whole(self) -> Data | None:
+        """All rows in place, if they fit the memory of the machine: there is no need for blocks."""
+        return None
+
 
 @dataclass(frozen=True)
 class BadLine:

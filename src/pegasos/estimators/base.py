@@ -23,7 +23,7 @@ from pegasos.estimators.classifier import Classifier, has_probabilities
 from pegasos.outcome import Outcome
 from pegasos.problem import check_sample_weight
 from pegasos.progress import ProgressLine
-from pegasos.rows import IN_PLACE
+from pegasos.rows import IN_PLACE, Blocks
 from pegasos.solve import rows_of
 from pegasos.tasks.checkpoints import saved_training
 from pegasos.tasks.decision import chosen, decision
@@ -144,15 +144,15 @@ class LinearClassifier(Classifier):
 
     def _checked_chunks(self, X: Chunks, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
         """Rows that come by blocks, with labels and weights of their own unless given."""
+        rows, own_y, own_weight = rows_of(X, self.n_jobs)
         for name, plain in (("multi_class", "ovr"), ("probability", False)):
-            if getattr(self, name) != plain:
+            if isinstance(rows, Blocks) and getattr(self, name) != plain:
                 raise ValueError(
-                    f"{name}={getattr(self, name)!r} needs rows in memory: chunks are trained with "
-                    f"{name}={plain!r}"
+                    f"{name}={getattr(self, name)!r} needs rows that fit the machine's memory: "
+                    f"these are read a block at a time, and trained with {name}={plain!r}"
                 )
-        rows = rows_of(X, self.n_jobs)
-        y = rows.y if y is None else np.asarray(y)
-        weight = rows.sample_weight if sample_weight is None else sample_weight
+        y = own_y if y is None else np.asarray(y)
+        weight = own_weight if sample_weight is None else sample_weight
         if y is None:
             raise ValueError("the chunks have no labels: give y")
         if y.shape != rows.shape[:1]:

@@ -48,7 +48,7 @@ _NO_MORE_THAN = 16  # passes of DualCoordinate are a bargain
 _DUAL_TRIED, _NEWTON_TRIED = 1 / 12, 1 / 2
 TINY_VALUES = 1 << 14  # stored x lanes: InteriorPoint takes milliseconds, whatever tol is
 _TINY_FEATURES = 300
-_MOST_FEATURES = 3000
+MOST_FEATURES = 3000
 _SMALL_MATRICES = 5e7  # bytes; larger ones may take as much memory as X
 
 
@@ -104,7 +104,7 @@ def choose(problem: Problem, tol: float) -> Choice:
     if rows.blocks is not None and rows.blocks.transform is not None:
         return replace(_second_order(problem, tol)[0], reason="features are made by blocks")
     matrix = 24.0 * d * d
-    if d > _MOST_FEATURES or matrix > max(_SMALL_MATRICES, rows.n * rows.row_bytes):
+    if d > MOST_FEATURES or matrix > max(_SMALL_MATRICES, rows.n * rows.row_bytes):
         return Choice(
             DualCoordinate(),
             f"DualCoordinate: {d} features are too many for InteriorPoint's matrices",

@@ -163,21 +163,24 @@ class DualCoordinate(Solver):
     def _advance_blocks(self, problem: Problem, state: State, work: int, stop: int) -> bool:
         """Visit whole blocks: the last one may go a little beyond the stop."""
         pull = _pull(problem) if problem.intercept == "free" else None
+        knots = problem.lanes == 1 and self.second_order
+        options = {
+            "chunk_bits": order.chunk_bits(problem),
+            "row_size": problem.rows.row_size,
+            "in_cache": False,
+            "shrink": self.shrink,
+        }
+        of_size: dict[int, dict[str, Any]] = {}  # lists of a block, used again for the next
         while state.seen < stop:
             if work <= 0:
                 return False
-            _, lo, hi = next_block(problem, state)
-            fresh = _groups(problem, 0, hi - lo)
-            fresh["orders"][:, 3] = state.seen  # random numbers used
-            lists: dict[str, Any] = {name: fresh[name] for name in _LISTS}
-            lists["knot"] = fresh["knot"] if problem.lanes == 1 and self.second_order else None
-            options = {
-                "chunk_bits": 0,
-                "row_size": problem.rows.row_size,
-                "in_cache": (hi - lo) * problem.rows.row_bytes < _IN_CACHE_BYTES,
-                "shrink": self.shrink,
-            }
-            work -= visit_block(problem, state, lists, pull, options)
+            block = next_block(problem, state)
+            n = block.hi - block.lo
+            if n not in of_size:
+                fresh = _groups(problem, 0, n)
+                lists: dict[str, Any] = {name: fresh[name] for name in _LISTS}
+                of_size[n] = lists | {"knot": fresh["knot"] if knots else None}
+            work -= visit_block(problem, state, block, of_size[n], pull, options)
         return True
 
     def weights(self, problem: Problem, state: State, give_up: GiveUp = never) -> Floats:

@@ -18,7 +18,7 @@ between blocks.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,11 @@ _LAST_DIGITS = 1e-14
 _FAR_ENOUGH = 0.1
 _PASS = {name: i for i, name in enumerate(_core.LANE_PASS)}
 _CURSOR = {name: i for i, name in enumerate(_core.GROUP_CURSOR)}
+_FIRST_ROUNDS = 4  # in which threads merge in a pass over a block
+_MUCH_LOST, _LITTLE_LOST = 0.25, 0.06  # of what they gain, as in the core
+# Entries of state["meeting"].
+_ROUNDS, _LOST, _RISE = range(3)
+_BEGUN = [_CURSOR[name] for name in ("seen", "steps", "recalled")]
 _AHEAD = [_PASS["last_up"], _PASS["last_down"]]
 # Entries of state["sweep"].
 _DONE, _PLACE, _WHOLE, IDLE = range(4)
@@ -51,6 +56,7 @@ def block_arrays(problem: Problem, groups: int) -> dict[str, NDArray[Any]]:
         "active": np.empty((groups, len(ranges)), dtype=np.int64),
         "far": np.full((2, problem.lanes), np.inf),
         "worst": np.zeros((2, problem.lanes)),
+        "meeting": np.array([_FIRST_ROUNDS, 0.0, 0.0]),
     }
     _recall(ranges, arrays)
     return arrays
@@ -68,38 +74,52 @@ def _recall(ranges: list[tuple[int, int]], arrays: dict[str, NDArray[Any]]) -> N
     arrays["sweep"][_WHOLE] = arrays["sweep"][_DONE]
 
 
-def next_block(problem: Problem, state: State, *, ahead: bool = False) -> tuple[int, int, int]:
-    """The block in hand: its number, and its rows; the one after it is read ``ahead``."""
-    blocks = blocks_of(problem)
-    ranges = blocks.ranges()
-    sweep, place = (int(v) for v in state["sweep"][[_DONE, _PLACE]])
-    order = block_order(int(state["seed"][0]), sweep, len(ranges))
-    number = int(order[place])
-    if ahead and place + 1 < len(ranges):
-        blocks.expect(ranges[order[place + 1]][0])
-    return number, *ranges[number]
+class Block(NamedTuple):
+    """A block, its rows, and where the one after it begins."""
+
+    number: int
+    lo: int
+    hi: int
+    ahead: int
+
+
+def next_block(problem: Problem, state: State) -> Block:
+    """The block in hand."""
+    ranges = blocks_of(problem).ranges()
+    seed, (done, place) = int(state["seed"][0]), state["sweep"][: _PLACE + 1].tolist()
+    number = int(block_order(seed, done, len(ranges))[place])
+    later, place = divmod(place + 1, len(ranges))
+    ahead = int(block_order(seed, done + later, len(ranges))[place])
+    return Block(number, *ranges[number], ranges[ahead][0])
 
 
 def visit_block(
     problem: Problem,
     state: State,
+    block: Block,
     lists: dict[str, Any],
     pull: Floats | None,
     options: dict[str, Any],
 ) -> int:
-    """A pass over the next block's list; the rows visited. ``lists`` are fresh ones of its size."""
-    number, lo, hi = next_block(problem, state, ahead=True)
-    core, _, _ = problem.part(lo, hi)
+    """A pass over the block's list; the rows visited. ``lists`` are of its size, for any use."""
+    number, lo, hi, ahead = block
+    core, _, _ = problem.part(lo, hi, ahead=ahead)
     passes, duals = state["passes"], state["duals"][lo:hi]
     labels, K = problem.labels[lo:hi], problem.lanes
-    balance = np.einsum("nk,nk->k", duals, labels)
-    kept = None if pull is None else state["centre"].copy()
+    balance = kept = None
+    if pull is not None:
+        balance, kept = np.einsum("nk,nk->k", duals, labels), state["centre"].copy()
     cursor, active = lists["cursor"], state["active"][:, number]
+    seen = state.seen
     # As many visits as if it were alone: by those it is decided when second-order steps begin.
-    begun = state.seen // problem.n * (hi - lo)
-    cursor[:, _CURSOR["seen"]] = cursor[:, _CURSOR["steps"]] = begun
-    cursor[:, _CURSOR["recalled"]] = begun
+    begun = seen // problem.n * (hi - lo)
+    cursor[:] = 0
+    cursor[:, _BEGUN] = begun
     cursor[:, _CURSOR["active"]] = active
+    cursor[:, _CURSOR["known"]] = -1
+    cursor[:, _CURSOR["rounds"]] = int(state["meeting"][_ROUNDS])
+    lists["orders"][:] = 0
+    lists["orders"][:, 3] = seen  # random numbers used
     lists["rows"][:] = state["rows"][:, lo:hi]
     passes[:, _AHEAD] = state["far"].T
     visited = int(active.max())
@@ -123,12 +143,15 @@ def visit_block(
     state["gaps"][number] = passes[:, _PASS["last_gap"]]
     met = passes[:, [_PASS["up"], _PASS["down"]]].T
     np.maximum(state["worst"], met, out=state["worst"])
+    state["meeting"][_LOST] += passes[:, _PASS["lost"]].sum()
+    state["meeting"][_RISE] += passes[:, _PASS["rise"]].sum()
     # Where the core would bring all rows back, a sweep does: what left the lists stays away.
     state["rows"][:, lo:hi] = lists["rows"]
     state["active"][:, number] = cursor[:, _CURSOR["active"]]
     state["cursor"][:, [_CURSOR["seen"], _CURSOR["steps"]]] += max(1, visited)
     if pull is not None:
         assert kept is not None
+        assert balance is not None
         # The core ends every pass with a step of the multiplier: here only a sweep does.
         state["centre"][:] = kept
         state["balance"][:] += np.einsum("nk,nk->k", duals, labels) - balance
@@ -140,7 +163,12 @@ def visit_block(
 
 
 def _end_sweep(problem: Problem, state: State, pull: Floats | None) -> None:
-    sweep = state["sweep"]
+    sweep, meeting = state["sweep"], state["meeting"]
+    if meeting[_LOST] > _MUCH_LOST * meeting[_RISE]:
+        meeting[_ROUNDS] *= 2
+    elif meeting[_LOST] < _LITTLE_LOST * meeting[_RISE]:
+        meeting[_ROUNDS] = max(1.0, meeting[_ROUNDS] // 2)
+    meeting[1:] = 0.0
     sweep[_DONE] += 1
     sweep[_PLACE] = 0
     whole = sweep[_WHOLE] == sweep[_DONE] - 1

@@ -65,17 +65,15 @@ def advance(
     stop_steps: int,
 ) -> bool:
     """Visit rows until a stop is reached (True) or ``work`` visits are done (False)."""
-    blocks, cursor, inner = blocks_of(problem), state["cursor"], state["inner"]
-    ranges = blocks.ranges()
+    cursor, inner = state["cursor"], state["inner"]
+    ranges = blocks_of(problem).ranges()
     while cursor[0] < stop_seen and cursor[1] < stop_steps:
         if work <= 0:
             return False
         number = _block_in_hand(state, sampling, len(ranges))
         lo, hi = ranges[number]
         following = _block_in_hand(state, sampling, len(ranges), 1)
-        if following is not None:
-            blocks.expect(ranges[following][0])
-        core, _, _ = problem.part(lo, hi)
+        core, _, _ = problem.part(lo, hi, ahead=ranges[following][0])
         before = inner[:2].copy()
         budget = {
             "work": work,
@@ -116,16 +114,16 @@ def _next_block(state: State, count: int) -> None:
         state["sweep"][:] = state["sweep"][DONE] + 1, 0
 
 
-def _block_in_hand(state: State, sampling: str, count: int, later: int = 0) -> Any:
-    """Its number; or that of a later one of this sweep, None at its end."""
-    place = int(state["sweep"][PLACE]) + later
-    return int(_order(state, sampling, count)[place]) if place < count else None
+def _block_in_hand(state: State, sampling: str, count: int, later: int = 0) -> int:
+    """Its number; or that of a later one, which may be of the next sweep."""
+    sweep, place = divmod(int(state["sweep"][PLACE]) + later, count)
+    return int(_order(state, sampling, count, sweep)[place])
 
 
-def _order(state: State, sampling: str, count: int) -> NDArray[np.intp]:
+def _order(state: State, sampling: str, count: int, later: int = 0) -> NDArray[np.intp]:
     if sampling == "cycle":
         return np.arange(count)
-    return block_order(int(state["seed"][0]), int(state["sweep"][DONE]), count)
+    return block_order(int(state["seed"][0]), int(state["sweep"][DONE]) + later, count)
 
 
 @lru_cache(maxsize=4)
