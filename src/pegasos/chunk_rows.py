@@ -26,6 +26,7 @@ class ChunkRows(Blocks):
     """What one pass over chunks finds: their sizes, norms, labels and weights."""
 
     transform = None
+    exact_norms = True
 
     def __init__(self, chunks: Chunks, n_jobs: int | None = None) -> None:
         """Read every block once, and check it."""

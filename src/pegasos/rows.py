@@ -27,6 +27,7 @@ class Blocks(ABC):
 
     y: Any = None  # labels and weights of the rows' own, if they have any
     sample_weight: Any = None
+    exact_norms = False  # ``norm_bounds`` are |x|^2 itself
 
     @property
     @abstractmethod

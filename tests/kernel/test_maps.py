@@ -160,7 +160,7 @@ def test_other_solvers_say_that_they_cannot():
     X, y = data(100)
     for method, solver in (("nystroem", "dual"), ("fourier", "sgds"), ("nystroem", "pegasos")):
         rows = MappedRows(X, make_map(method, KERNEL, X, 10, 0))
-        with pytest.raises(ValueError, match="come by blocks"):
+        with pytest.raises(ValueError, match="made by blocks"):
             pegasos.solve(rows, y, C=1.0, solver=solver)
 
 

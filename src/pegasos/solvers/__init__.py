@@ -59,10 +59,10 @@ def choice_of(solver: Solver | None, problem: Problem, tol: float) -> Choice:
         raise ValueError(
             f"{type(solver).__name__} cannot train on rows that come by blocks; use solver='auto'"
         )
-    second_order = isinstance(solver, InteriorPoint | Newton)
-    if blocks is not None and blocks.transform is not None and not second_order:
+    made = blocks is not None and (blocks.transform is not None or not blocks.exact_norms)
+    if made and not isinstance(solver, InteriorPoint | Newton):
         raise ValueError(
-            f"{type(solver).__name__} cannot train on these features, which come by blocks before "
-            "they are transformed; use solver='auto', 'newton' or 'interior'"
+            f"{type(solver).__name__} cannot train on features that are made by blocks; use "
+            "solver='auto', 'newton' or 'interior'"
         )
     return fixed(solver)
