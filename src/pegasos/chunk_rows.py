@@ -33,10 +33,14 @@ class ChunkRows(Blocks):
         self.chunks = chunks
         self._kept: dict[tuple[int, float], Rows] = {}
         self._ahead = _Ahead(chunks)
+        self._numbers: list[int] = []  # of blocks that have rows
         sizes, norms, labels, weights = [], [], [], []
         self.features = self.values = self.longest = 0
         self.value_bytes = 0.0
-        for data in self._in_order():
+        for number, data in enumerate(self._in_order()):
+            if data.n == 0:
+                continue
+            self._numbers.append(number)
             rows = as_rows(data.X, n_jobs=n_jobs)
             sizes.append(rows.n)
             norms.append(rows.squared_norms)
@@ -47,7 +51,7 @@ class ChunkRows(Blocks):
             self.value_bytes += rows.n * rows.row_bytes
             self.longest = max(self.longest, rows.longest)
         if not sizes:
-            raise ValueError("there are no blocks: no rows to train on")
+            raise ValueError("there are no rows to train on")
         self._ends = np.concatenate([[0], np.cumsum(sizes)])
         self._norms = np.concatenate(norms)
         self.y = _joined("labels", labels)
@@ -131,7 +135,7 @@ class ChunkRows(Blocks):
         self._ahead.expect(self._number(lo))
 
     def _number(self, lo: int) -> int:
-        return int(np.searchsorted(self._ends, lo))
+        return self._numbers[int(np.searchsorted(self._ends, lo))]
 
     def checksum(self) -> int:
         """CRC-32 of all rows."""

@@ -1,13 +1,17 @@
 """Chunks: rows of files in any order, and rows that come only once."""
 
+import gzip
+
 import numpy as np
 import pytest
 from scipy import sparse
 
+import pegasos
 from pegasos.data.cache import Cache
 from pegasos.data.cache_writer import write_cache
 from pegasos.data.chunks import ArrayChunks, CacheChunks, open_chunks, spill
 from pegasos.data.dataset import Data, DataError
+from pegasos.data.svmlight import write_svmlight
 
 
 def rows(n=1000, d=20, seed=0):
@@ -75,17 +79,64 @@ def test_npy_and_parquet_files(tmp_path):
         parquet.write_table(
             pyarrow.table(columns), tmp_path / f"{name}.parquet", row_group_size=250
         )
-    chunks = open_chunks([tmp_path / "one.parquet", tmp_path / "two.parquet"])
-    assert chunks.n_blocks == 5
-    found = together(chunks)
-    np.testing.assert_array_equal(found[0], X.toarray())
-    np.testing.assert_array_equal(found[1], y)
+    for paths in ([tmp_path / "one.parquet", tmp_path / "two.parquet"], tmp_path):
+        chunks = open_chunks(paths)
+        assert chunks.n_blocks == 5
+        found = together(chunks)
+        np.testing.assert_array_equal(found[0], X.toarray())
+        np.testing.assert_array_equal(found[1], y)
+
+
+@pytest.mark.parametrize("block_bytes", [1, 50, 3000, None])
+@pytest.mark.parametrize("end", ["\n", ""])
+def test_svmlight_text_in_any_order(tmp_path, block_bytes, end):
+    X, y, _ = rows(200)
+    X = sparse.hstack([X, np.ones((200, 1))], "csr")  # all blocks are as wide
+    path = tmp_path / "rows"
+    write_svmlight(X, y, path)
+    text = path.read_text().splitlines()
+    path.write_text("\n".join(["# a comment", *text[:70], "", *text[70:]]) + end)
+    chunks = open_chunks(path, block_bytes=block_bytes)
+    parts = [chunks.read(number) for number in range(chunks.n_blocks)]
+    if block_bytes == 1:
+        assert chunks.n_blocks == 202
+        assert min(part.n for part in parts) == 0
+    found = together(chunks) if block_bytes != 1 else None
+    if found is not None:
+        assert (found[0] != X).nnz == 0
+        np.testing.assert_array_equal(found[1], y)
+    options = {"C": 0.1, "seed": 0, "solver": "interior", "tol": 1e-8}
+    ours = pegasos.solve(chunks, y == 1, **options)
+    np.testing.assert_allclose(ours.w, pegasos.solve(X, y == 1, **options).w, atol=1e-6)
+
+
+def test_svmlight_text_is_checked_as_it_is_read(tmp_path):
+    path = tmp_path / "rows"
+    path.write_text("1 1:1\n" * 1000 + "1 1:x\n" + "1 1:1\n" * 10)
+    chunks = open_chunks(path, block_bytes=500)
+    assert chunks.read(0).n > 50
+    with pytest.raises(DataError, match="rows:1001:"):
+        together(chunks)
+    path.write_text("1 0:1\n0 1:1\n" * 40)
+    assert together(open_chunks(path, zero_based="auto", block_bytes=60))[0].shape == (80, 2)
+    with pytest.raises(DataError, match="index 0"):
+        together(open_chunks(path, block_bytes=60))
+    path.write_text("")
+    with pytest.raises(DataError, match="no rows"):
+        open_chunks(path)
+    with gzip.open(tmp_path / "rows.gz", "wt") as file:
+        file.write("1 1:1\n")
+    with pytest.raises(DataError, match="unpack it, or convert it"):
+        open_chunks(tmp_path / "rows.gz")
 
 
 def test_what_cannot_be_read_in_any_order_says_so(tmp_path):
-    (tmp_path / "rows.svm").write_text("1 1:1\n")
+    (tmp_path / "rows.csv").write_text("1,1\n")
     with pytest.raises(ValueError, match="convert them to a cache"):
-        open_chunks(tmp_path / "rows.svm")
+        open_chunks(tmp_path / "rows.csv")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(DataError, match="holds no Parquet files"):
+        open_chunks(tmp_path / "empty")
     with pytest.raises(ValueError, match="no files"):
         open_chunks([])
 

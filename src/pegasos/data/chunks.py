@@ -1,7 +1,7 @@
 """Rows on disk that are read a block at a time, in any order: data larger than memory.
 
-``open_chunks`` takes caches, npy and Parquet files; text is converted to a cache first, and
-``spill`` does the same with rows that come only once, from a generator.
+``open_chunks`` takes caches, npy, Parquet and plain svmlight files; other text is converted to a
+cache first, and ``spill`` does the same with rows that come only once, from a generator.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import os
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,11 @@ import numpy as np
 from pegasos import sparse
 from pegasos.data import read
 from pegasos.data.cache import Cache
+from pegasos.data.cache_manifest import NAME
 from pegasos.data.csr import make_csr
 from pegasos.data.dataset import ALIGNED, Chunks, Data, DataError, Options
 from pegasos.data.formats import resolved
+from pegasos.data.svmlight_chunks import SvmlightChunks
 from pegasos.memory import total
 
 MANY_BLOCKS, LEAST_BYTES, MOST_BYTES = 128, 1 << 18, 1 << 26
@@ -147,9 +150,16 @@ def open_chunks(
     block_bytes: int | None = None,
     **changes: Any,
 ) -> Chunks:
-    """A file, or several Parquet files, as chunks; options as in ``pegasos.data.read``."""
+    """A file, or Parquet files (several, or a folder of them), as chunks.
+
+    Options are those of ``pegasos.data.read``.
+    """
     options = replace(options or Options(), **changes)
-    paths = [path] if isinstance(path, str | os.PathLike) else list(path)
+    paths: list[Any] = [path] if isinstance(path, str | os.PathLike) else list(path)
+    if len(paths) == 1 and Path(paths[0]).is_dir() and not (Path(paths[0]) / NAME).exists():
+        paths = sorted(Path(paths[0]).rglob("*.parquet"))
+        if not paths:
+            raise DataError(path, "a folder that is no cache, and holds no Parquet files")
     if not paths:
         raise ValueError("no files to read")
     kind = resolved(paths[0], options).format
@@ -162,6 +172,8 @@ def open_chunks(
     if kind == "npy":
         data = read(paths[0], options)
         return ArrayChunks(data.X, data.y, data.sample_weight, block_bytes)
+    if kind == "svmlight":
+        return SvmlightChunks(paths[0], options, block_bytes)
     raise ValueError(
         f"{kind} files are not read in any order: convert them to a cache first "
         "(pegasos convert FILE FILE.cache)"

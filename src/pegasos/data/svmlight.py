@@ -44,17 +44,33 @@ def blocks(path: Any, options: Options) -> Iterator[Data]:
 
     With ``zero_based="auto"`` the file is read twice.
     """
-    base: int | None = None
-    if options.zero_based == "auto":
-        scan = _Text(path, options)
-        for _ in scan.parsed():
-            scan.take()
-        base = scan.decided()
+    base = first_index(path, options) if options.zero_based == "auto" else None
     text = _Text(path, options, base)
     for _ in text.parsed():
         data = text.take()
         if data.n:
             yield text.settled(data)
+
+
+def first_index(path: Any, options: Options) -> int:
+    """Where indices begin, if ``zero_based="auto"`` leaves it open: all lines are looked at."""
+    scan = _Text(path, options)
+    for _ in scan.parsed():
+        scan.take()
+    return scan.decided()
+
+
+def parsed_part(path: Path, options: Options, begin: int, end: int) -> Data:
+    """The rows of whole lines from one byte of a plain file to another."""
+    text = _Text(path, options)
+    with path.open("rb") as file:
+        file.seek(begin)
+        buffer = np.frombuffer(file.read(end - begin), dtype=np.uint8)
+        text.parser.feed(buffer, last=True, threads=text.threads)
+        if text.parser.error is not None:
+            line, column, what = text.parser.error
+            raise DataError(path, what, line + _lines_before(file, begin), column)
+    return text.take()
 
 
 class _Text:
@@ -157,6 +173,14 @@ class _Text:
         X = make_csr(data.X.data, data.X.indices, data.X.indptr, declared or width)
         note = f"indices begin with {first}: the smallest is {max(seen, 0)}"
         return replace(data, X=X, first_index=first, notes=(*data.notes, note))
+
+
+def _lines_before(file: BinaryIO, end: int) -> int:
+    """How many lines end before a byte."""
+    file.seek(0)
+    return sum(
+        file.read(min(_BLOCK_BYTES, end - at)).count(b"\n") for at in range(0, end, _BLOCK_BYTES)
+    )
 
 
 def _fill(file: BinaryIO, room: NDArray[np.uint8]) -> int:
