@@ -26,7 +26,7 @@ from pegasos.certificate import (
     feature_blocks,
 )
 from pegasos.checkpoint import Part
-from pegasos.history import History, Record, asked_to_stop
+from pegasos.history import History, Pace, Record, asked_to_stop, tick
 from pegasos.interrupt import Interruption, Patience
 from pegasos.joint import certify_joint
 from pegasos.limits import Limits
@@ -333,6 +333,7 @@ class _Run:
                 stop_steps=stop_steps,
             )  # fmt: skip
             spent = time.perf_counter() - began
+            tick(self.callbacks, self.pace())
             if not reached or self.state.seen - before >= self.slice_rows // 2:
                 self.slice_rows = schedule.next_slice(self.slice_rows, spent)
         return None
@@ -440,6 +441,10 @@ class _Run:
 
     def seen(self) -> int:
         return self.seen_before + self.state.seen
+
+    def pace(self) -> Pace:
+        row_bytes = self.whole.rows.row_bytes
+        return Pace(self.seen() / self.whole.n, self.seconds(), self.seen(), row_bytes)
 
     def seconds(self) -> float:
         return self.before + self.elapsed()

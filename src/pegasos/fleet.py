@@ -21,7 +21,7 @@ import numpy as np
 from pegasos.certificate import Certificate, Floats
 from pegasos.checkpoint import Part
 from pegasos.driver import run
-from pegasos.history import History, Record, asked_to_stop
+from pegasos.history import History, Pace, Record, asked_to_stop, tick
 from pegasos.interrupt import Interruption
 from pegasos.limits import Limits
 from pegasos.outcome import Callback, Monitor, Outcome, StopReason
@@ -163,6 +163,19 @@ def side_by_side(
             future.result()
 
 
+class _Teller:
+    """The callback of a member."""
+
+    def __init__(self, fleet: _Fleet, k: int) -> None:
+        self.fleet, self.k = fleet, k
+
+    def __call__(self, record: Record) -> bool:
+        return self.fleet.tell(self.k, record)
+
+    def tick(self, pace: Pace) -> None:
+        self.fleet.ticked(self.k, pace)
+
+
 class _Fleet:
     def __init__(
         self,
@@ -202,7 +215,7 @@ class _Fleet:
             choice,
             tol=tol,
             seed=self.seed,
-            callbacks=[lambda record: self.tell(k, record)] if self.callbacks else (),
+            callbacks=[_Teller(self, k)] if self.callbacks else (),
             scalar=True,
             start_duals=None if self.start_duals is None else self.start_duals[k],
             began=self.began,
@@ -220,6 +233,13 @@ class _Fleet:
             if not self.callbacks:
                 for record in end.history.records[-1:]:
                     self.note(k, record)
+
+    def ticked(self, k: int, pace: Pace) -> None:
+        """Tell the callbacks how far all members are."""
+        with self.lock:
+            self.seen[k] = pace.examples
+            seen = int(self.seen.sum())
+            tick(self.callbacks, Pace(seen / self.rows, pace.seconds, seen, pace.row_bytes))
 
     def tell(self, k: int, record: Record) -> bool:
         """Call the callbacks, one at a time, with the state of all members."""

@@ -45,6 +45,24 @@ class Record:
         return self.certificate.relative_gap
 
 
+@dataclass(frozen=True)
+class Pace:
+    """How far a run is between two records. Callbacks that have a ``tick`` are called with it."""
+
+    epoch: float
+    seconds: float
+    examples: int
+    row_bytes: float  # of a row, on average
+
+
+def tick(callbacks: Iterable[Callable[[Record], Any]], pace: Pace) -> None:
+    """Tell the callbacks that want to know."""
+    for callback in callbacks:
+        told = getattr(callback, "tick", None)
+        if told is not None:
+            told(pace)
+
+
 def asked_to_stop(callbacks: Iterable[Callable[[Record], Any]], record: Record) -> bool:
     """Call every callback with the record; whether one of them returned True."""
     answers = [callback(record) for callback in callbacks]  # each one is called

@@ -6,7 +6,55 @@ import sys
 
 import numpy as np
 
-from pegasos.history import Record
+from pegasos.history import Pace, Record
+from pegasos.solvers.auto import epochs_to_go
+
+_SMOOTH = 2.0  # seconds over which a speed is taken
+
+
+class Watch:
+    """What records and paces say in one line: passes, speed, the gap, and how long it will take."""
+
+    def __init__(self, tol: float) -> None:
+        """``tol`` is the goal."""
+        self.tol = tol
+        self.seconds: list[float] = []  # of the records
+        self.gaps: list[float] = []
+        self._paces: list[Pace] = []
+
+    def take(self, record: Record) -> None:
+        """Take note of a record."""
+        self.seconds.append(record.seconds)
+        self.gaps.append(float(np.max(record.relative_gap)))
+
+    def pace(self, pace: Pace) -> None:
+        """Take note of how far the run is."""
+        self._paces.append(pace)
+        while len(self._paces) > 2 and pace.seconds - self._paces[1].seconds > _SMOOTH:
+            del self._paces[0]
+
+    def line(self, epoch: float, seconds: float) -> str:
+        """All of it, after so many epochs and seconds."""
+        gap = self.gaps[-1] if self.gaps else np.inf
+        proven = "nothing proven yet"
+        if np.isfinite(gap):
+            proven = f"proven within {gap:.2e} of the optimum"
+        speed, left = self._speed(), self._left(seconds)
+        return f"epoch {epoch:.4g}, {_time(seconds)}{speed}; {proven} (goal {self.tol:g}){left}"
+
+    def _speed(self) -> str:
+        first, last = (self._paces[0], self._paces[-1]) if self._paces else (None, None)
+        if first is None or last is None or last.seconds <= first.seconds:
+            return ""
+        rows = (last.examples - first.examples) / (last.seconds - first.seconds)
+        return f", {_count(rows)} rows/s, {rows * last.row_bytes / 1e6:.0f} MB/s"
+
+    def _left(self, now: float) -> str:
+        """How long it takes if the gap goes on falling as it does."""
+        if len(self.gaps) < 2 or self.tol <= 0 or self.gaps[-1] <= self.tol:
+            return ""
+        left = epochs_to_go(self.seconds, self.gaps, self.tol) - (now - self.seconds[-1])
+        return f", about {_time(left)} left" if 0 < left < np.inf else ""
 
 
 def on_terminal() -> bool:
@@ -19,15 +67,24 @@ class PlainProgress:
 
     def __init__(self, tol: float) -> None:
         """``tol`` is the goal."""
-        self.tol, self._next = tol, 1.0
+        self._watch, self._next = Watch(tol), 1.0
 
     def __call__(self, record: Record) -> None:
         """Print the record, if it is time to."""
-        if record.seconds < self._next:
+        self._watch.take(record)
+        self._print(record.epoch, record.seconds)
+
+    def tick(self, pace: Pace) -> None:
+        """The same between records."""
+        self._watch.pace(pace)
+        self._print(pace.epoch, pace.seconds)
+
+    def _print(self, epoch: float, seconds: float) -> None:
+        if seconds < self._next:
             return
-        while self._next <= record.seconds:
+        while self._next <= seconds:
             self._next *= 2
-        print(f"  {_line(record, self.tol)}", file=sys.stderr, flush=True)
+        print(f"  {self._watch.line(epoch, seconds)}", file=sys.stderr, flush=True)
 
 
 class ProgressLine:
@@ -37,7 +94,7 @@ class ProgressLine:
         """Show ``title``, and ``tol`` as the goal."""
         from rich.console import Console
 
-        self.tol, self.title = tol, title
+        self.title, self._watch = title, Watch(tol)
         console = Console(stderr=True)
         self._status = console.status(f"{title}: first epoch") if console.is_terminal else None
 
@@ -54,12 +111,33 @@ class ProgressLine:
 
     def __call__(self, record: Record) -> None:
         """Show the newest record."""
+        self._watch.take(record)
+        self._show(record.epoch, record.seconds)
+
+    def tick(self, pace: Pace) -> None:
+        """The same between records."""
+        self._watch.pace(pace)
+        self._show(pace.epoch, pace.seconds)
+
+    def _show(self, epoch: float, seconds: float) -> None:
         if self._status is not None:
-            self._status.update(f"{self.title}: {_line(record, self.tol)}")
+            self._status.update(f"{self.title}: {self._watch.line(epoch, seconds)}")
 
 
-def _line(record: Record, tol: float) -> str:
-    return (
-        f"epoch {record.epoch:.4g}, {record.seconds:.1f} s, proven within "
-        f"{np.max(record.relative_gap):.2e} of the optimum (goal {tol:g})"
-    )
+def _count(number: float) -> str:
+    """1.2 M."""
+    for size, unit in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
+        if number >= size:
+            return f"{number / size:.3g}{unit}"
+    return f"{number:.3g}"
+
+
+def _time(seconds: float) -> str:
+    """12.3 s, 4 min 5 s, 3 h 20 min."""
+    if seconds < 100:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 100:
+        return f"{minutes} min {rest} s"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min"
