@@ -9,6 +9,7 @@ from sklearn.datasets import load_svmlight_file
 from sklearn.svm import LinearSVC as PeerLinearSVC
 
 import pegasos
+from pegasos.testing.reference import margin_perceptron
 
 FOLDER = os.environ.get("PEGASOS_DATA")
 pytestmark = pytest.mark.skipif(FOLDER is None, reason="PEGASOS_DATA is not set")
@@ -42,3 +43,17 @@ def test_stochastic_solvers_get_close_on_a9a(solver):
     result = pegasos.solve(X, y, lam=1e-4, solver=solver, intercept="none", max_epochs=30, seed=0)
     assert best.dual <= result.certificate.primal <= 1.1 * best.primal
     assert result.certificate.dual <= best.primal
+
+
+@pytest.mark.parametrize("size", [1, 10, 1000])
+def test_partial_fit_is_sgd_on_a9a_whatever_the_batches(size):
+    X, y = load("a9a")
+    n = 1500 if size == 1 else y.size  # scikit-learn's checks of a row take most of a millisecond
+    model = pegasos.LinearSVC(lam=1e-4)
+    for lo in range(0, n, size):
+        rows = slice(lo, min(n, lo + size))
+        model.partial_fit(X[rows], y[rows], classes=[-1, 1])
+    Z = np.column_stack([X[:n].toarray(), np.ones(n)]).astype(np.float64)
+    *_, (u, t) = margin_perceptron(Z, y[:n].astype(np.int8), np.ones(n), 1e-4, range(n))
+    found = np.append(model.coef_[0], model.intercept_)
+    np.testing.assert_allclose(found, u / (1e-4 * t), atol=1e-9)
