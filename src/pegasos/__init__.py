@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pegasos.certificate import Certificate
+from pegasos.checkpoint import CheckpointError
 from pegasos.history import History, Record
 from pegasos.solve import Result, certify, solve
 from pegasos.solvers import SGDM, SGDR, SGDS, DualCoordinate, InteriorPoint, Newton, Pegasos
@@ -26,6 +27,7 @@ __all__ = [
     "SGDS",
     "SVC",
     "Certificate",
+    "CheckpointError",
     "DualCoordinate",
     "GapCurveDisplay",
     "History",

@@ -25,7 +25,7 @@ from pegasos.certificate import (
     certify,
     feature_blocks,
 )
-from pegasos.checkpoint import Part
+from pegasos.checkpoint import Part, warned_of_full_disk
 from pegasos.history import History, Pace, Record, asked_to_stop, tick
 from pegasos.interrupt import Interruption, Patience
 from pegasos.joint import certify_joint
@@ -59,6 +59,7 @@ def run(
     interruption: Interruption | None = None,
     part: Part | None = None,
     keep_duals: bool = True,
+    told: bool | None = None,
 ) -> Outcome:
     """Advance ``solver`` until every lane is certified within ``tol``, or a limit is reached.
 
@@ -66,10 +67,11 @@ def run(
     ``time.perf_counter`` from which seconds count; now, if not given. A run that is part of a
     larger one has the ``interruption`` of that one. With a ``part`` of a checkpoint it goes on
     from there, and is saved there; without ``keep_duals`` its outcome is saved without duals.
+    ``told``: records come as often as callbacks want them, whether or not there are any.
     """
     one = _Run(
         problem, solver, tol, limits, seed, callbacks, record_every, scalar, start_duals,
-        look_first, monitor, began, part, keep_duals,
+        look_first, monitor, began, part, keep_duals, told,
     )  # fmt: skip
     if interruption is not None:
         return one.run(interruption)
@@ -94,6 +96,7 @@ class _Run:
         began: float | None,
         part: Part | None,
         keep_duals: bool,
+        told: bool | None,
     ) -> None:
         self.began = time.perf_counter() if began is None else began
         self.before = 0.0  # seconds of the run before it was resumed
@@ -104,7 +107,7 @@ class _Run:
         self.tol, self.limits, self.callbacks, self.scalar = tol, limits, callbacks, scalar
         self.seed, self.start_duals, self.record_every = seed, start_duals, record_every
         self.look_first, self.monitor = look_first, monitor
-        self.told = bool(callbacks)  # records are asked for, and come sooner
+        self.told = bool(callbacks) if told is None else told  # records come sooner
         self.changes = 0  # of solver
         self.cut_short = False  # by a limit or an interrupt
         self.records: list[Record] = []
@@ -171,8 +174,11 @@ class _Run:
         The certificate may prove it after all. But a run that is resumed has to go on from here, as
         it would have.
         """
+        if self.cut_short:
+            return  # lanes that come after one that a limit cut off are trained again
+        with warned_of_full_disk():
+            self.save()
         self.cut_short = True
-        self.save()
 
     def saved(self, *, ended: bool) -> tuple[dict[str, Any], Arrays]:
         """All that the run is, but for what it was called with."""
@@ -324,7 +330,7 @@ class _Run:
             if self.limits.max_time is not None and self.elapsed() >= self.limits.max_time:
                 self.leave()
                 return "max_time"
-            if self.part is not None and self.part.due:
+            if self.part is not None and self.part.due and not self.cut_short:
                 self.save()
             began = time.perf_counter()
             before = self.state.seen

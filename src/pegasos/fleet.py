@@ -120,6 +120,7 @@ def run_fleet(
     began: float | None = None,
     interruption: Interruption | None = None,
     part: Part | None = None,
+    told: bool | None = None,
 ) -> Outcome:
     """Train every member until it is certified, as ``driver.run`` does.
 
@@ -129,7 +130,10 @@ def run_fleet(
     leaves out. Each has its own part of ``part``, a checkpoint's.
     """
     began = time.perf_counter() if began is None else began
-    options = {"limits": limits, "record_every": record_every, "look_first": look_first}
+    options = {
+        "limits": limits, "record_every": record_every, "look_first": look_first,
+        "told": bool(callbacks) if told is None else told,
+    }  # fmt: skip
     fleet = _Fleet(members, features, rows, seed, callbacks, options, began)
     fleet.start_duals, fleet.keep_duals, fleet.part = start_duals, keep_duals, part
     fleet.proof = Certificate.untrained(untrained)

@@ -157,7 +157,7 @@ def solve(
     }
 
     def about() -> dict[str, Any]:
-        return describe(
+        found = describe(
             X, labels, sample_weight, n_jobs,
             {
                 "lam": lam, "C": C, "solver": config or "auto", "loss": loss, "intercept": mode,
@@ -165,11 +165,14 @@ def solve(
                 "record_every": record_every,
             },
         )  # fmt: skip
+        return found | {"told": bool(callbacks)}
 
     with ExitStack() as stack:
         opened = saving.open(stack, about, frozenset({"seed"} if seed is None else ()))
         if opened is not None:
-            options |= {"part": opened.part("solve"), "seed": opened.about["parameters"]["seed"]}
+            kept = opened.about
+            options |= {"seed": kept["parameters"]["seed"], "told": kept["told"]}
+            options["part"] = opened.part("solve")
         outcome = run_any(
             problem, lambda part: (choice_of(config, part, tol), tol), config, **options
         )

@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import pegasos
 from pegasos.checkpoint import CheckpointError, container
@@ -294,3 +295,115 @@ def test_it_is_written_once_an_interval(tmp_path, monkeypatch):
     pegasos.solve(X, Y, checkpoint=tmp_path / "a", checkpoint_every=7, **options)
     assert now[0] >= 90
     assert np.diff(saves[:-1]).tolist() == [7.0] * (len(saves) - 2)
+
+
+def test_other_blocks(tmp_path):
+    options, data = OPTIONS | {"tol": 1e-3}, toy(600, 6, seed=1)
+    X, Y = data.X, data.Y[:, 0]
+    small, large = (ArrayChunks(X, Y, block_bytes=size) for size in (100, 14_000))
+    pegasos.solve(small, max_epochs=2, checkpoint=tmp_path / "a", **options)
+    for rows in ((large,), (X, Y)):
+        with pytest.raises(CheckpointError, match="read by other blocks, or at once") as refused:
+            pegasos.solve(*rows, resume=tmp_path / "a", **options)
+        assert "X has other values" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "make", [list, sparse.coo_matrix, sparse.lil_matrix, sparse.csc_matrix, np.asfortranarray],
+)  # fmt: skip
+def test_rows_in_any_form(make, tmp_path):
+    rows = make(X)
+    options = OPTIONS | {"n_jobs": np.int64(1)}
+    pegasos.solve(rows, Y, max_epochs=3, checkpoint=tmp_path / "a", **options)
+    found = pegasos.solve(rows, Y, resume=tmp_path / "a", **options)
+    assert found.w.tobytes() == pegasos.solve(rows, Y, **options).w.tobytes()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"C": -1}, {"n_jobs": 0}, {"n_jobs": "2"}, {"class_weight": {7: 1}}, {"C": "a"},
+     {"loss": "none"}],
+)  # fmt: skip
+def test_a_call_that_was_wrong_leaves_nothing_behind(wrong, tmp_path):
+    with pytest.raises((ValueError, TypeError)):
+        pegasos.LinearSVC(checkpoint=tmp_path / "a", **wrong).fit(X, Y)
+    assert not (tmp_path / "a").exists()
+    pegasos.LinearSVC(checkpoint=tmp_path / "a").fit(X, Y)
+
+
+def test_weights_of_classes_are_compared_by_what_they_say(tmp_path):
+    options = {"solver": "dual", "tol": 1e-9, "random_state": 0}
+    with pytest.warns(match="max_epochs"):
+        pegasos.LinearSVC(
+            class_weight={-1: 1, 1: 2.0}, max_iter=1, checkpoint=tmp_path / "a", **options
+        ).fit(X, Y)
+    same = {np.int64(1): 2, -1: np.float64(1.0)}
+    pegasos.LinearSVC(class_weight=same, resume=tmp_path / "a", **options).fit(X, Y)
+
+
+def test_paths_are_the_same_however_they_are_spelled(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pegasos.solve(X, Y, checkpoint="a", resume=tmp_path / "a", max_epochs=3, **OPTIONS)
+    (tmp_path / "link").symlink_to(tmp_path / "a")
+    (tmp_path / "new").mkdir()
+    pegasos.solve(X, Y, resume="link", checkpoint="new", max_epochs=4, **OPTIONS)
+    found = pegasos.solve(X, Y, checkpoint=tmp_path / "a", resume="link", **OPTIONS)
+    assert found.stop_reason == "converged"
+    with pytest.raises(CheckpointError, match="is no folder: make it first"):
+        pegasos.solve(X, Y, checkpoint="no/such/place", **OPTIONS)
+    with pytest.raises(ValueError, match="an empty path"):
+        pegasos.solve(X, Y, checkpoint="", **OPTIONS)
+
+
+def test_a_full_disk_at_the_end_does_not_take_the_model(tmp_path, monkeypatch):
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "run.ckpt")
+
+    monkeypatch.setattr("pegasos.checkpoint.folder.write", full)
+    for limit in ({}, {"max_epochs": 3}):
+        with pytest.warns(UserWarning, match=r"could not be written: .*No space left"):
+            found = pegasos.solve(X, Y, checkpoint=tmp_path / f"{len(limit)}", **limit, **OPTIONS)
+        assert found.stop_reason == ("max_epochs" if limit else "converged")
+
+
+def test_somebody_who_was_faster_keeps_his_checkpoint(tmp_path, monkeypatch):
+    from pegasos.checkpoint import folder
+
+    plain = folder._locked
+
+    def slow(place):
+        monkeypatch.setattr(folder, "_locked", plain)
+        pegasos.solve(X, Y, checkpoint=place, max_epochs=3, **OPTIONS)  # meanwhile
+        return plain(place)
+
+    monkeypatch.setattr(folder, "_locked", slow)
+    with pytest.raises(CheckpointError, match="is there already"):
+        pegasos.solve(X, Y, checkpoint=tmp_path / "a", **OPTIONS | {"C": 77.0})
+    assert pegasos.solve(X, Y, resume=tmp_path / "a", **OPTIONS).stop_reason == "converged"
+
+
+def test_outcomes_of_many_runs_are_read_back(tmp_path):
+    about = {"format": "x", "parameters": {}}
+    with folder_of(tmp_path / "a", about) as opened:
+        for k in range(5000):
+            opened.part(f"{k}").finish({"k": k}, {"w": np.full(3, float(k))})
+    assert len(list((tmp_path / "a").glob("done-*"))) == 3
+    with folder_of(tmp_path / "a", about) as opened:
+        for k in range(5000):
+            said, arrays = opened.part(f"{k}").load()
+            assert said == {"k": k}
+            assert arrays["w"].tolist() == [k] * 3
+        assert opened.part("5000").load() is None
+
+
+def folder_of(place, about):
+    from pegasos.checkpoint.folder import Checkpoint, _locked
+
+    place.mkdir(exist_ok=True)
+    return Checkpoint(place, 1e9, about, _locked(place))
+
+
+def test_files_of_others_are_left_alone(begun):
+    (begun / ".precious.tmp").write_text("mine")
+    pegasos.solve(X, Y, resume=begun, **OPTIONS)
+    assert (begun / ".precious.tmp").read_text() == "mine"

@@ -1,5 +1,8 @@
 """A run that was ended at any moment goes on to the same bits, whatever solver and mode."""
 
+import warnings
+from contextlib import suppress
+
 import numpy as np
 import pytest
 
@@ -258,3 +261,56 @@ def test_threads_in_pieces(kill, tmp_path):
         run = lambda y=y, **saving: pegasos.solve(data.X, y, **options, **saving)  # noqa: E731
         found, _ = in_pieces(kill, run, tmp_path / f"{y.ndim}.ckpt", 9)
         assert found.w.tobytes() == expected.w.tobytes()
+
+
+def test_the_c_that_was_best_so_far_is_not_taken_for_the_best(tmp_path):
+    X, y = three_classes()
+    options = {"random_state": 0, "Cs": [1e-4, 1e-2, 1.0], "cv": 3, "n_jobs": 1}
+    expected = pegasos.LinearSVCCV(**options).fit(X, y)
+    assert expected.C_ > 1e-4
+    for moment in range(10, 300, 10):  # until the folds of the first C are scored
+        records, folder = [], tmp_path / f"{moment}"
+
+        def interrupt(record, records=records, moment=moment):
+            records.append(record)
+            return len(records) == moment
+
+        cut = pegasos.LinearSVCCV(callbacks=[interrupt], checkpoint=folder, **options)
+        with warnings.catch_warnings(), suppress(ValueError):
+            warnings.simplefilter("ignore")
+            cut.fit(X, y)
+            break
+    assert cut.C_ < expected.C_
+    told = pegasos.LinearSVCCV(callbacks=[lambda _: None], **options).fit(X, y)
+    found = pegasos.LinearSVCCV(resume=folder, **options).fit(X, y)
+    assert found.C_ == expected.C_
+    assert found.coef_.tobytes() == told.coef_.tobytes()
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("solver", ["newton", "interior", "dual"])
+def test_lanes_that_a_limit_cut_off_go_on(solver, tmp_path):
+    X, y = three_classes(1200)
+    chunks = ArrayChunks(X, y, block_bytes=30_000)
+    options = {"solver": solver, "tol": 1e-7, "random_state": 0}
+    expected = pegasos.LinearSVC(**options).fit(chunks)
+    short = pegasos.LinearSVC(max_iter=4, checkpoint=tmp_path / "a", **options).fit(chunks)
+    assert short.stop_reason_ == "max_epochs"
+    found = pegasos.LinearSVC(resume=tmp_path / "a", **options).fit(chunks)
+    assert found.stop_reason_ == "converged"
+    assert found.coef_.tobytes() == expected.coef_.tobytes()
+
+
+def test_lanes_that_had_not_begun_come_as_if_somebody_listened(kill, tmp_path):
+    data = toy(300, 6, 4, seed=1)
+    options = {"C": 10.0, "solver": "dual", "tol": 1e-6, "seed": 3, "n_jobs": 1}
+    listening = {"callbacks": [lambda _: None]}
+    expected = pegasos.solve(data.X, data.Y, **listening, **options)
+    kill(3)
+    with pytest.raises(Killed):
+        pegasos.solve(
+            data.X, data.Y, checkpoint=tmp_path / "a", checkpoint_every=0, **listening, **options
+        )
+    kill(-1)
+    found = pegasos.solve(data.X, data.Y, resume=tmp_path / "a", **options)
+    assert found.w.tobytes() == expected.w.tobytes()

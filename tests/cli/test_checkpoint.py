@@ -99,3 +99,27 @@ def test_a_process_that_is_ended_from_outside(number, tmp_path):
     )  # fmt: skip
     assert resumed.returncode == 0, resumed.stderr
     same(tmp_path / "data.model", tmp_path / "whole")
+
+
+def test_a_file_of_somebody_else_is_not_replaced(run, two, tmp_path):
+    options = ["--tol", "1e-7", "--solver", "dual", "--max-iter", 2, "--checkpoint", tmp_path / "c"]
+    ended = run("train", two, tmp_path / "m", *options)
+    assert ended.exit_code == 3
+    assert f"pegasos train --resume {tmp_path / 'c'}" in ended.stderr
+    (tmp_path / "m").write_text("precious")
+    refused = run("train", "--resume", tmp_path / "c", "--max-iter", 1e6)
+    assert refused.exit_code == 1
+    assert "--overwrite" in refused.stderr
+    assert (tmp_path / "m").read_text() == "precious"
+    found = run("train", "--resume", tmp_path / "c", "--max-iter", 1e6, "--overwrite")
+    assert found.exit_code == 0, found.stderr
+
+
+def test_what_is_in_the_way_is_told_before_rows_are_read(run, two, tmp_path):
+    (tmp_path / "c").mkdir()
+    (tmp_path / "c" / "file").touch()
+    for options in (["--checkpoint", tmp_path / "c"], ["--checkpoint", tmp_path / "no" / "c"],
+                    ["--checkpoint", tmp_path / "d", "--checkpoint-every", "-1"]):  # fmt: skip
+        found = run("train", two, *options)
+        assert found.exit_code == 1
+        assert "rows" not in found.stderr

@@ -17,6 +17,7 @@ import math
 import os
 import struct
 import zlib
+from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -26,6 +27,9 @@ from numpy.typing import NDArray
 
 from pegasos.atomic import atomic_write
 from pegasos.checkpoint.errors import CheckpointError
+
+SEPARATOR = "|"
+"""Between a group's name and an array's."""
 
 _MAGIC = b"pegasos\x01"
 _START = struct.Struct("<8sQI")
@@ -58,21 +62,16 @@ class Container:
         """Read the header."""
         self.path = path
         with path.open("rb") as file:
-            self.about, self._entries = _header(path, file)
+            self.about, entries = _header(path, file)
+        self._groups: dict[str, dict[str, _Entry]] = defaultdict(dict)
+        for entry in entries.values():
+            group, _, name = entry.name.rpartition(SEPARATOR)
+            self._groups[group][name] = entry
 
-    @property
-    def names(self) -> list[str]:
-        """Those of the arrays."""
-        return list(self._entries)
-
-    def arrays(self, prefix: str = "") -> Arrays:
-        """The arrays whose names begin so, without that beginning; writable, and aligned."""
-        found = {}
+    def arrays(self, group: str = "") -> Arrays:
+        """The arrays of a group, named GROUP|NAME; or those of none. Writable, and aligned."""
         with self.path.open("rb") as file:
-            for entry in self._entries.values():
-                if entry.name.startswith(prefix):
-                    found[entry.name[len(prefix) :]] = self._array(file, entry)
-        return found
+            return {name: self._array(file, entry) for name, entry in self._groups[group].items()}
 
     def _array(self, file: BinaryIO, entry: _Entry) -> NDArray[Any]:
         buffer = np.empty(entry.size + _LINE, dtype=np.uint8)
@@ -103,6 +102,8 @@ def write(path: str | os.PathLike[str], about: dict[str, Any], arrays: Arrays) -
         flat.append(data)
         entries.append([name, array.dtype.str, array.shape, "F" if fortran else "C", _crc(data)])
     header = json.dumps({"about": about, "arrays": entries}).encode()
+    if len(header) > _MOST_HEADER:
+        raise ValueError(f"{path}: a header of {len(header)} bytes is more than there may be")
     with atomic_write(path) as file:
         file.write(_START.pack(_MAGIC, len(header), zlib.crc32(header)))
         file.write(header)
@@ -127,7 +128,7 @@ def _header(path: Path, file: BinaryIO) -> tuple[dict[str, Any], dict[str, _Entr
     if magic != _MAGIC:
         raise CheckpointError(path, f"has format version {magic[7]}; this pegasos reads version 1")
     if length > min(_MOST_HEADER, size - _START.size):
-        raise _damaged(path, "its header is longer than the file")
+        raise _damaged(path, f"its header has {length} bytes, of a file of {size}")
     text = file.read(length)
     if zlib.crc32(text) != crc:
         raise _damaged(path, "the checksum of its header does not match")

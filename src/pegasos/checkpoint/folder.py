@@ -18,19 +18,21 @@ import re
 import shutil
 import threading
 import time
-from contextlib import suppress
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self
 
 from pegasos.atomic import atomic_folder
 from pegasos.checkpoint import manifest
-from pegasos.checkpoint.container import Arrays, Container, write
+from pegasos.checkpoint.container import SEPARATOR, Arrays, Container, write
 from pegasos.checkpoint.errors import CheckpointError
 
 _LOCK = "lock"
 _DONE = re.compile(r"done-(\d{6})")
-_TEMPORARY = re.compile(r"\..*\.tmp")
-_SEPARATOR = "|"  # between a run's name and an array's
+_TEMPORARY = re.compile(r"\..*\.[0-9a-f]{16}\.tmp")  # as ``atomic`` makes them
+_MOST_WAITING = 2000  # outcomes: each takes a part of the file's header
 
 Saved = tuple[dict[str, Any], Arrays]
 """What a run is saved as: JSON, and arrays by name."""
@@ -39,17 +41,29 @@ Saved = tuple[dict[str, Any], Arrays]
 class Checkpoint:
     """An open checkpoint; as a context manager it writes what is left at the end of the block."""
 
-    def __init__(self, folder: Path, every: float, about: dict[str, Any]) -> None:
-        """``folder`` has a manifest, which says ``about``."""
+    def __init__(
+        self,
+        folder: Path,
+        every: float,
+        about: dict[str, Any],
+        lock: int | None,
+        *,
+        begun: bool = False,
+    ) -> None:
+        """``folder``, which we hold the ``lock`` of, has a manifest, which says ``about``.
+
+        One that was ``begun`` now goes away with the first error, unless something is in it.
+        """
         self.folder, self.every, self.about = folder, every, about
         self._guard = threading.Lock()
-        self._lock = _locked(folder)
+        self._lock, self._begun = lock, begun
         self._waiting: dict[str, Saved] = {}  # outcomes that are not on disk yet
         self._written = time.monotonic()
         self._found: dict[
             str, tuple[Container, str]
         ] = {}  # by the run's name: where its arrays are
         self._next = 1
+        self._used = False  # something of a run is in it
         try:
             self._look()
         except BaseException:
@@ -68,7 +82,10 @@ class Checkpoint:
         """Write what is left, unless something failed; let others in."""
         try:
             if kind is None:
-                self._flush()
+                with warned_of_full_disk():
+                    self._flush()
+            elif self._begun and not self._used:
+                shutil.rmtree(self.folder, ignore_errors=True)
         finally:
             self._unlock()
 
@@ -86,7 +103,7 @@ class Checkpoint:
                 self._next = int(number[1]) + 1
                 container = Container(path)
                 for name in container.about.get("runs", {}):
-                    self._found[name] = container, name + _SEPARATOR
+                    self._found[name] = container, name
 
     def _unlock(self) -> None:
         if self._lock is not None:
@@ -106,6 +123,7 @@ class Checkpoint:
     def save(self, name: str, about: dict[str, Any], arrays: Arrays) -> None:
         """Write the state of a run."""
         write(self._running(name), {"run": name, **about}, arrays)
+        self._used = True
         self.flush_if_due()
 
     def finish(self, name: str, about: dict[str, Any], arrays: Arrays) -> None:
@@ -116,7 +134,8 @@ class Checkpoint:
 
     def flush_if_due(self) -> None:
         """Write outcomes, if they have waited for long enough."""
-        if time.monotonic() - self._written >= self.every:
+        late = time.monotonic() - self._written >= self.every
+        if late or len(self._waiting) >= _MOST_WAITING:
             self._flush()
 
     def _flush(self) -> None:
@@ -124,12 +143,13 @@ class Checkpoint:
             if self._waiting:
                 runs = {name: about for name, (about, _) in self._waiting.items()}
                 arrays = {
-                    f"{name}{_SEPARATOR}{key}": array
+                    f"{name}{SEPARATOR}{key}": array
                     for name, (_, own) in self._waiting.items()
                     for key, array in own.items()
                 }
                 write(self.folder / f"done-{self._next:06d}", {"runs": runs}, arrays)
                 self._next += 1
+                self._used = True
                 self._waiting = {}
                 for name in runs:
                     self._running(name).unlink(missing_ok=True)
@@ -184,23 +204,61 @@ def open_checkpoint(
     that were ``drawn`` here and not given. Where the two paths are the same, and there is nothing
     yet, the run begins.
     """
-    place = Path(resume if checkpoint is None else checkpoint)  # type: ignore[arg-type]
-    same = resume is not None and Path(resume) == place
-    if resume is not None and not (same and checkpoint is not None and _empty(place)):
-        known = manifest.read(Path(resume))
-        manifest.check_same(Path(resume), known, about, drawn)
-        if not same:
-            _copied(Path(resume), place)
-        return Checkpoint(place, every, known)
+    asked = resume if checkpoint is None else checkpoint
+    assert asked is not None
+    place = Path(os.path.realpath(asked))
+    source = None if resume is None else Path(os.path.realpath(resume))
+    if source is not None and not (source == place and checkpoint is not None and _empty(place)):
+        known = manifest.read(source)
+        manifest.check_same(source, known, about, drawn)
+        if source != place:
+            if not _empty(place):
+                raise _there(place)
+            _copied(source, place)
+        return Checkpoint(place, every, known, _locked(place))
     if not _empty(place):
-        raise CheckpointError(
-            place,
-            f"is there already: to go on with it, resume from it (resume={str(place)!r}, or "
-            f"--resume {place}); to begin anew, remove it",
-        )
+        raise _there(place)
+    made = not place.exists()
     place.mkdir(exist_ok=True)
-    manifest.write(place, about)
-    return Checkpoint(place, every, about)
+    lock = _locked(place)
+    try:
+        if not _empty(place):  # somebody was faster
+            raise _there(place)
+        manifest.write(place, about)
+        return Checkpoint(place, every, about, lock, begun=made)
+    except BaseException:
+        if lock is not None:
+            with suppress(OSError):
+                os.close(lock)
+        raise
+
+
+def check_free(place: str | os.PathLike[str]) -> None:
+    """Raise, before anything is done, if a checkpoint cannot begin there."""
+    folder = Path(place)
+    if not _empty(folder):
+        raise _there(folder)
+    if not folder.absolute().parent.is_dir():
+        raise CheckpointError(folder, f"{folder.absolute().parent} is no folder: make it first")
+
+
+def _there(place: Path) -> CheckpointError:
+    return CheckpointError(
+        place,
+        f"is there already: to go on with it, resume from it (resume={str(place)!r}, or "
+        f"--resume {place}); to begin anew, remove it",
+    )
+
+
+@contextmanager
+def warned_of_full_disk() -> Iterator[None]:
+    """At the end of a run: a disk that is full does not take the model, too."""
+    try:
+        yield
+    except OSError as error:
+        warnings.warn(
+            f"the checkpoint could not be written: {error}. The last one is whole", stacklevel=3
+        )
 
 
 def _empty(place: Path) -> bool:
@@ -213,7 +271,7 @@ def _empty(place: Path) -> bool:
 
 
 def _copied(source: Path, place: Path) -> None:
-    with atomic_folder(place) as folder:
+    with atomic_folder(place, overwrite=place.exists()) as folder:
         for path in source.iterdir():
             if path.is_file() and path.name != _LOCK and not _TEMPORARY.fullmatch(path.name):
                 shutil.copyfile(path, folder / path.name)

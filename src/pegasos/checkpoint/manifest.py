@@ -23,8 +23,9 @@ def describe(
     X: Any, y: Any, sample_weight: Any, n_jobs: int | None, parameters: dict[str, Any]
 ) -> dict[str, Any]:
     """The manifest of a training; ``parameters`` are those its bits depend on."""
+    used = threads.resolve(n_jobs, np.inf)
     if n_jobs is None or n_jobs < 0:
-        parameters = {**parameters, "cores": threads.cores()}
+        parameters = {**parameters, "cores": used}
     return {
         "format": _FORMAT,
         "version": _VERSION,
@@ -32,15 +33,19 @@ def describe(
         "kernels": _core.instruction_set(),
         "data": fingerprint(X, y, sample_weight),
         "parameters": {name: _plain(value) for name, value in parameters.items()}
-        | {"n_jobs": n_jobs},
+        | {"n_jobs": _plain(n_jobs)},
     }
 
 
 def fingerprint(X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
     """The shape of the data, and a checksum of each part."""
+    by_blocks = getattr(X, "ranges", None)
+    if by_blocks is None and not sparse.issparse(X):
+        X = np.asarray(X)
     return {
         "rows": int(X.shape[0]),
         "features": int(X.shape[1]),
+        "blocks": None if by_blocks is None else checksum(np.array(by_blocks())),
         "X": rows_checksum(X),
         "y": checksum(y),
         "sample_weight": None if sample_weight is None else checksum(np.asarray(sample_weight)),
@@ -53,7 +58,8 @@ def rows_checksum(X: Any) -> int:
     if known is not None:
         return int(known())
     if sparse.issparse(X):
-        return checksum(X.indptr, X.indices, X.data)
+        csr = X.tocsr()
+        return checksum(csr.indptr, csr.indices, csr.data)
     return checksum(X)
 
 
@@ -80,6 +86,8 @@ def _plain(value: Any) -> Any:
         value = value.tolist()
     if isinstance(value, list | tuple):
         return [_plain(one) for one in value]
+    if isinstance(value, dict):
+        return sorted(([_plain(key), _plain(one)] for key, one in value.items()), key=str)
     if isinstance(value, str | int | float | bool | None):
         return value
     text = repr(value)
@@ -123,6 +131,14 @@ def check_same(
     differences = []
     if known["package"] != here["package"]:
         differences.append(f"pegasos {known['package']} wrote it, this is {here['package']}")
+    other_blocks = known["data"].get("blocks") != here["data"].get("blocks")
+    if other_blocks:
+        # What they hold is then not to be compared.
+        differences.append(
+            "rows were read by other blocks, or at once (on another machine, or with another limit "
+            "of memory)"
+        )
+        drawn = drawn | {"X", "blocks"}
     for group in ("data", "parameters"):
         names = sorted(known[group].keys() | here[group].keys())
         differences += [
@@ -145,11 +161,15 @@ def _through_json(value: Any) -> Any:
 
 
 def _words(name: str, known: Any, here: Any) -> str:
-    if name in ("X", "y", "sample_weight"):
+    if name in ("X", "y", "sample_weight", "eval_set"):
         return f"{name} has other values"
+    if name == "cv":
+        return "cv makes other folds (a splitter needs a random_state)"
+    if name == "start":
+        return "warm_start begins elsewhere"
     if name == "cores":
         return (
-            f"it had {known} cores, here are {here} (OMP_NUM_THREADS lowers that; with n_jobs, or "
-            "--threads, it makes no difference)"
+            f"it had {known} cores, here are {here}, and results depend on that where n_jobs is "
+            "not given (OMP_NUM_THREADS lowers it)"
         )
     return f"{name} was {known}, and is {here} here"

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pegasos.arguments import number
-from pegasos.checkpoint.folder import Checkpoint, open_checkpoint
+from pegasos.checkpoint.folder import Checkpoint, check_free, open_checkpoint
 
 EVERY = 60.0
 """Seconds between two checkpoints, unless told otherwise."""
@@ -38,6 +38,10 @@ class Saving:
             value = getattr(self, name)
             if value is not None and not isinstance(value, str | os.PathLike):
                 raise TypeError(f"{name} must be a path or None, got {type(value).__name__}")
+            if value is not None and not os.fspath(value):
+                raise ValueError(f"{name} is an empty path")
+        if self.resume is None and self.checkpoint is not None:
+            check_free(self.checkpoint)
         if self.every is None:
             return
         if not self.asked:

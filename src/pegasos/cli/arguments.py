@@ -7,9 +7,12 @@ from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
+
+if TYPE_CHECKING:
+    from pegasos.checkpoint import Saving
 
 
 def takes(**groups: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -239,6 +242,12 @@ class SaveArguments:
             panel=_SAVE,
         ),
     ] = None
+
+    def saving(self) -> Saving:
+        """The same for the library."""
+        from pegasos.checkpoint import Saving  # not for every command
+
+        return Saving(self.checkpoint, self.checkpoint_every, self.resume)
 
 
 @dataclass(frozen=True)

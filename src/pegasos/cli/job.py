@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from pegasos.atomic import atomic_write
 from pegasos.checkpoint import manifest
 from pegasos.cli.arguments import FitArguments, PrepareArguments, ReadArguments, SaveArguments
 from pegasos.cli.exits import CommandError, UsageError
 
+_MODEL = "model"  # in a checkpoint: the digest of the model it left behind
 _PATHS = ("data", "target", "evaluate", "cache_dir")
 _GROUPS = {"read": ReadArguments, "prepare": PrepareArguments, "fit": FitArguments}
 
@@ -74,3 +78,22 @@ def resumed_job(save: SaveArguments, given: Job) -> Job:
         max_time=old.max_time if new.max_time is None else new.max_time,
     )
     return replace(job, fit=fit)
+
+
+def remember_model(checkpoint: Path, target: Path) -> None:
+    """Note which model the run left behind: it may be replaced when the run goes on."""
+    # Where the disk is full, the next run will ask.
+    with suppress(OSError), atomic_write(checkpoint / _MODEL) as file:
+        file.write(_digest(target).encode())
+
+
+def left_by(save: SaveArguments, target: Path) -> bool:
+    """Whether what is at the target is what the run itself left there when it was ended."""
+    assert save.resume is not None
+    note = save.resume / _MODEL
+    return target.is_file() and note.is_file() and note.read_text() == _digest(target)
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -13,7 +13,7 @@ from typing import Any
 
 from pegasos import model_file
 from pegasos.checkpoint import Saving
-from pegasos.cli.arguments import FitArguments, SaveArguments
+from pegasos.cli.arguments import FitArguments
 from pegasos.cli.exits import ABOVE_TOL, CERTIFIED, INTERRUPTED, CommandError
 from pegasos.cli.fitting import Fitted, fit, training_of
 from pegasos.cli.reading import Prepared, memory_needed
@@ -53,7 +53,7 @@ def fit_and_save(
     *,
     C: float | None,
     lam: float | None,
-    save: SaveArguments | None = None,
+    saving: Saving | None = None,
     command: dict[str, Any] | None = None,
 ) -> tuple[Fitted, bool]:
     """Train, save and tell; whether a signal came. One after the fit does not lose the model.
@@ -65,8 +65,8 @@ def fit_and_save(
             callbacks = _progress(stack, voice, given.tol)
             training = training_of(given, C, lam, time.perf_counter(), callbacks)
             training = replace(training, announce=_announcer(voice, rows.data.X))
-            if save is not None:
-                training = _checkpointed(stack, save, training, given, rows.data, command)
+            if saving is not None:
+                training = _checkpointed(stack, saving, training, given, rows.data, command)
             fitted = fit(training, rows.data, given, rows.steps, rows.columns)
         _save(fitted, target, overwrite)
     try:
@@ -78,14 +78,13 @@ def fit_and_save(
 
 def _checkpointed(
     stack: ExitStack,
-    save: SaveArguments,
+    saving: Saving,
     training: Training,
     given: FitArguments,
     data: Data,
     command: dict[str, Any] | None,
 ) -> Training:
     """The training with its checkpoint, if one is asked for."""
-    saving = Saving(save.checkpoint, save.checkpoint_every, save.resume)
     parameters = {"multi_class": given.multi_class, "class_weight": given.class_weight}
     return saved_training(
         stack, saving, training, data.X, data.y, data.sample_weight, parameters, command=command

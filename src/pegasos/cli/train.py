@@ -89,11 +89,12 @@ def train(
       pegasos train --resume big.ckpt
     """
     from pegasos.cli.fitting import training_of
-    from pegasos.cli.job import Job, resumed_job
+    from pegasos.cli.job import Job, left_by, remember_model, resumed_job
     from pegasos.cli.saving import check_target, code_of, fit_and_save
     from pegasos.cli.say import Voice
 
     voice = Voice(say)
+    save.saving().check()
     if data is None and save.resume is None:
         raise UsageError("DATA is missing: the rows and labels to train on")
     if model is None and data is not None and data.exists() and not _names_a_model(data):
@@ -104,16 +105,21 @@ def train(
     if data is None:
         job = resumed_job(save, job)
         voice.tell(f"{job.data} to {job.target}, as {save.resume} says")
-        overwrite = True  # of what the run itself left there when it was ended
+        overwrite = overwrite or left_by(save, job.target)
     if job.cv is not None and job.read.multilabel:
         raise CommandError("--cv takes classes, not rows with several labels")
     check_target(job.target, overwrite)
     training_of(job.fit, job.C, job.lam, 0.0)  # wrong options are told before the file is read
     rows = _rows(voice, job)
     fitted, asked = fit_and_save(
-        voice, job.fit, rows, job.target, overwrite, C=job.C, lam=job.lam, save=save,
-        command=job.plain(),
+        voice, job.fit, rows, job.target, overwrite, C=job.C, lam=job.lam,
+        saving=save.saving(), command=job.plain(),
     )  # fmt: skip
+    place = save.checkpoint or save.resume
+    if place is not None:
+        remember_model(place, job.target)
+        if code_of(fitted):
+            voice.tell(f"to go on: pegasos train --resume {place}")
     try:
         if job.cv is not None and not asked:
             from pegasos.cli.cv import cross_validated

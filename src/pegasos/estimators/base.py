@@ -33,7 +33,7 @@ from pegasos.tasks.probability import Calibrator, class_probabilities
 from pegasos.tasks.training import Task, Training, not_proven
 
 _MAY_DIFFER = {
-    "random_state", "max_iter", "max_time", "verbose", "callbacks", "warm_start", "average",
+    "random_state", "max_iter", "max_time", "verbose", "callbacks", "average",
     "checkpoint", "checkpoint_every", "resume",
 }  # fmt: skip
 READ_TYPES = [*IN_PLACE, np.bool_]  # anything else becomes float64

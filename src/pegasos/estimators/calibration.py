@@ -25,7 +25,7 @@ def calibrate(
     """A calibrator per lane, from models of folds at C; None if that was stopped."""
     folds = stratified(task.codes) if folds is None else folds
     path = cross_validate(
-        replace(training.of("calibration"), callbacks=()),
+        replace(training.of(f"calibration-{C:.17g}"), callbacks=(), told=False),
         task,
         np.array([C]),
         folds,

@@ -163,7 +163,8 @@ class LinearSVCCV(LinearClassifier):
             self._warn_of(path)
             best = path.best(self.rule)
             final = replace(training, C=float(path.C[best]))
-            outcome = train(final.of("best"), task) if self.refit else None
+            name = f"best-{final.C:.17g}"  # where the path was cut short, C may change later
+            outcome = train(final.of(name), task) if self.refit else None
             self._store_path(path, best, task)
             if outcome is not None:
                 self._store(outcome)

@@ -191,7 +191,8 @@ class LinearSVC(PartialFit):
             self._forget("_online", "t_")
             task = self._task(X, y, weight)
             duals = self._previous_duals(task)
-            depends = {"start": duals, "eval_set": eval_set and checked_set(eval_set)}
+            held_out = None if eval_set is None else checked_set(eval_set)
+            depends = {"start": duals, "eval_set": held_out}
             training = self._saved(stack, training, X, y, weight, depends)
             if eval_set is None:
                 validation = None

@@ -104,6 +104,8 @@ def ignored(model: Any) -> str | None:
         return f"class_weight {model.class_weight!r} needs all rows: give a dict"
     if model.probability:
         return "probability needs rows to hold out"
+    if model.checkpoint is not None or model.resume is not None:
+        return "checkpoints are for fit: save the model between two batches"
     return None
 
 

@@ -40,10 +40,12 @@ def saved_training(
             "seed": training.seed,
         }
         found = describe(X, y, sample_weight, training.n_jobs, own | parameters)
+        found["told"] = bool(training.callbacks)
         return found if command is None else found | {"command": command}
 
     opened = saving.open(stack, about, frozenset({"seed"} if drawn else ()))
     if opened is None:
         return training
     seed = int(opened.about["parameters"]["seed"])
-    return replace(training, part=opened.part("fit"), seed=seed)
+    told = bool(opened.about["told"])
+    return replace(training, part=opened.part("fit"), seed=seed, told=told)

@@ -46,6 +46,7 @@ class Training:
     began: float
     announce: Callable[[Problem, Choice], None] | None = None  # told of every plan
     part: Part | None = None  # of a checkpoint
+    told: bool | None = None  # records come as callbacks want them; None: if there are any
 
     def of(self, name: str) -> Training:
         """The same for one run of several: it has a part of the checkpoint by itself."""
@@ -99,6 +100,7 @@ class Training:
             seed=self.seed,
             began=self.began,
             part=self.part,
+            told=bool(self.callbacks) if self.told is None else self.told,
             **options,
         )
 
@@ -253,6 +255,7 @@ def _train_pairs(
         keep_duals=keep_duals,
         began=training.began,
         part=training.part,
+        told=training.told,
     )
 
 
