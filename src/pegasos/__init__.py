@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pegasos.certificate import Certificate
-from pegasos.checkpoint import CheckpointError
 from pegasos.history import History, Record
 from pegasos.solve import Result, certify, solve
 from pegasos.solvers import SGDM, SGDR, SGDS, DualCoordinate, InteriorPoint, Newton, Pegasos
 
 if TYPE_CHECKING:
+    from pegasos.checkpoint.errors import CheckpointError
     from pegasos.estimators.cv import LinearSVCCV
     from pegasos.estimators.linear import LinearSVC
     from pegasos.estimators.stored import load, save
@@ -54,6 +54,7 @@ __all__ = [
 __version__ = "0.1.0"
 
 _LAZY = {
+    "CheckpointError": "pegasos.checkpoint.errors",
     "GapCurveDisplay": "pegasos.plots",
     "KernelPegasos": "pegasos.kernel.pegasos",
     "LinearModel": "pegasos.model",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,6 @@ from pegasos.certificate import (
     certify,
     feature_blocks,
 )
-from pegasos.checkpoint import Part, warned_of_full_disk
 from pegasos.history import History, Pace, Record, asked_to_stop, tick
 from pegasos.interrupt import Interruption, Patience
 from pegasos.joint import certify_joint
@@ -35,6 +34,9 @@ from pegasos.problem import Problem
 from pegasos.snapshot import Arrays, Lanes, Model
 from pegasos.solvers import Choice, Solver
 from pegasos.solvers.auto import fixed
+
+if TYPE_CHECKING:
+    from pegasos.checkpoint.folder import Part  # most runs have none, and start sooner
 
 _CERTIFY_AFTER_INTERRUPT = 0.3  # seconds an interrupted run may spend to certify its last model
 _LARGE_WEIGHTS = 1 << 24  # entries of W that take too long to go through for that
@@ -176,8 +178,9 @@ class _Run:
         """
         if self.cut_short:
             return  # lanes that come after one that a limit cut off are trained again
-        with warned_of_full_disk():
-            self.save()
+        if self.part is not None:
+            with self.part.last_words():
+                self.save()
         self.cut_short = True
 
     def saved(self, *, ended: bool) -> tuple[dict[str, Any], Arrays]:

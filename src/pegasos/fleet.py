@@ -14,12 +14,11 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pegasos.certificate import Certificate, Floats
-from pegasos.checkpoint import Part
 from pegasos.driver import run
 from pegasos.history import History, Pace, Record, asked_to_stop, tick
 from pegasos.interrupt import Interruption
@@ -27,6 +26,9 @@ from pegasos.limits import Limits
 from pegasos.outcome import Callback, Monitor, Outcome, StopReason
 from pegasos.problem import Problem
 from pegasos.solvers import Choice, Solver
+
+if TYPE_CHECKING:
+    from pegasos.checkpoint.folder import Part
 
 _KEPT_RECORDS = 64  # of the history: each has an entry for every problem
 

@@ -16,7 +16,7 @@ from pegasos import sparse
 from pegasos.arguments import floats, functions, number
 from pegasos.certificate import Certificate
 from pegasos.certificate import certify as certify_problem
-from pegasos.checkpoint import Saving, describe
+from pegasos.checkpoint.saving import Saving
 from pegasos.data.dataset import Chunks
 from pegasos.fleet import run_any
 from pegasos.history import History
@@ -157,6 +157,8 @@ def solve(
     }
 
     def about() -> dict[str, Any]:
+        from pegasos.checkpoint.manifest import describe  # most fits need none
+
         found = describe(
             X, labels, sample_weight, n_jobs,
             {

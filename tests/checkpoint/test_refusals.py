@@ -11,7 +11,8 @@ import pytest
 from scipy import sparse
 
 import pegasos
-from pegasos.checkpoint import CheckpointError, container
+from pegasos import CheckpointError
+from pegasos.checkpoint import container
 from pegasos.checkpoint.container import Container
 from pegasos.data.chunks import ArrayChunks
 from pegasos.testing.toys import toy

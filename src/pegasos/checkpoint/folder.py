@@ -20,7 +20,7 @@ import threading
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -82,7 +82,7 @@ class Checkpoint:
         """Write what is left, unless something failed; let others in."""
         try:
             if kind is None:
-                with warned_of_full_disk():
+                with _warned_of_full_disk():
                     self._flush()
             elif self._begun and not self._used:
                 shutil.rmtree(self.folder, ignore_errors=True)
@@ -186,6 +186,10 @@ class Part:
         self.checkpoint.save(self.name, about, arrays)
         self._last = time.monotonic()
 
+    def last_words(self) -> AbstractContextManager[None]:
+        """A block in which a full disk is told, and no more: the run ends anyway."""
+        return _warned_of_full_disk()
+
     def finish(self, about: dict[str, Any], arrays: Arrays) -> None:
         """Keep the outcome of the run."""
         self.checkpoint.finish(self.name, about, arrays)
@@ -251,7 +255,7 @@ def _there(place: Path) -> CheckpointError:
 
 
 @contextmanager
-def warned_of_full_disk() -> Iterator[None]:
+def _warned_of_full_disk() -> Iterator[None]:
     """At the end of a run: a disk that is full does not take the model, too."""
     try:
         yield

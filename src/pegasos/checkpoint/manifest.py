@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import json
 import warnings
 import zlib
@@ -23,6 +22,8 @@ def describe(
     X: Any, y: Any, sample_weight: Any, n_jobs: int | None, parameters: dict[str, Any]
 ) -> dict[str, Any]:
     """The manifest of a training; ``parameters`` are those its bits depend on."""
+    import importlib.metadata  # slow to import
+
     used = threads.resolve(n_jobs, np.inf)
     if n_jobs is None or n_jobs < 0:
         parameters = {**parameters, "cores": used}

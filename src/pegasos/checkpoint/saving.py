@@ -6,12 +6,14 @@ import os
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pegasos.arguments import number
-from pegasos.checkpoint.folder import Checkpoint, check_free, open_checkpoint
+
+if TYPE_CHECKING:
+    from pegasos.checkpoint.folder import Checkpoint
 
 EVERY = 60.0
 """Seconds between two checkpoints, unless told otherwise."""
@@ -41,6 +43,8 @@ class Saving:
             if value is not None and not os.fspath(value):
                 raise ValueError(f"{name} is an empty path")
         if self.resume is None and self.checkpoint is not None:
+            from pegasos.checkpoint.folder import check_free  # most fits need none of this
+
             check_free(self.checkpoint)
         if self.every is None:
             return
@@ -65,6 +69,8 @@ class Saving:
         self.check()
         if not self.asked:
             return None
+        from pegasos.checkpoint.folder import open_checkpoint
+
         every = EVERY if self.every is None else float(self.every)
         opened = open_checkpoint(self.checkpoint, self.resume, every, about(), drawn)
         return stack.enter_context(opened)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 if TYPE_CHECKING:
-    from pegasos.checkpoint import Saving
+    from pegasos.checkpoint.saving import Saving
 
 
 def takes(**groups: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -245,7 +245,7 @@ class SaveArguments:
 
     def saving(self) -> Saving:
         """The same for the library."""
-        from pegasos.checkpoint import Saving  # not for every command
+        from pegasos.checkpoint.saving import Saving  # not for every command
 
         return Saving(self.checkpoint, self.checkpoint_every, self.resume)
 

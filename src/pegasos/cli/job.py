@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pegasos.atomic import atomic_write
-from pegasos.checkpoint import manifest
 from pegasos.cli.arguments import FitArguments, PrepareArguments, ReadArguments, SaveArguments
 from pegasos.cli.exits import CommandError, UsageError
 
@@ -56,6 +53,8 @@ def resumed_job(save: SaveArguments, given: Job) -> Job:
 
     New limits may be given with it; anything else would contradict it or be ignored.
     """
+    from pegasos.checkpoint import manifest  # these are slow to import
+
     assert save.resume is not None
     kept = manifest.read(save.resume).get("command")
     if kept is None:
@@ -82,6 +81,8 @@ def resumed_job(save: SaveArguments, given: Job) -> Job:
 
 def remember_model(checkpoint: Path, target: Path) -> None:
     """Note which model the run left behind: it may be replaced when the run goes on."""
+    from pegasos.atomic import atomic_write
+
     # Where the disk is full, the next run will ask.
     with suppress(OSError), atomic_write(checkpoint / _MODEL) as file:
         file.write(_digest(target).encode())
@@ -95,5 +96,7 @@ def left_by(save: SaveArguments, target: Path) -> bool:
 
 
 def _digest(path: Path) -> str:
+    import hashlib
+
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pegasos import model_file
-from pegasos.checkpoint import Saving
+from pegasos.checkpoint.saving import Saving
 from pegasos.cli.arguments import FitArguments
 from pegasos.cli.exits import ABOVE_TOL, CERTIFIED, INTERRUPTED, CommandError
 from pegasos.cli.fitting import Fitted, fit, training_of

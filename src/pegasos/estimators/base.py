@@ -17,7 +17,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pegasos.certificate import Certificate
-from pegasos.checkpoint import Saving, checksum
+from pegasos.checkpoint.manifest import checksum
+from pegasos.checkpoint.saving import Saving
 from pegasos.data.dataset import Chunks
 from pegasos.estimators.classifier import Classifier, has_probabilities
 from pegasos.outcome import Outcome

@@ -6,7 +6,8 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
-from pegasos.checkpoint import Saving, describe
+from pegasos.checkpoint.manifest import describe
+from pegasos.checkpoint.saving import Saving
 from pegasos.tasks.training import Training
 
 

@@ -6,14 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pegasos import sparse, threads
 from pegasos.certificate import Certificate, Floats
-from pegasos.checkpoint import Part
 from pegasos.fleet import Member, run_any, run_fleet
 from pegasos.joint import as_joint
 from pegasos.limits import Limits
@@ -22,6 +21,9 @@ from pegasos.problem import Intercept, Loss, Problem, make_problem
 from pegasos.solvers import Choice, CrammerSinger, InteriorPoint, Solver, choice_of
 from pegasos.solvers.auto import TINY_VALUES
 from pegasos.tasks.labels import class_weights, one_vs_rest
+
+if TYPE_CHECKING:
+    from pegasos.checkpoint.folder import Part
 
 # Tiny problems are solved to this by InteriorPoint whatever tol says: it costs milliseconds, and
 # results then agree to nearly all digits.
