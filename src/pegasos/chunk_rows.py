@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import zlib
 from collections.abc import Iterator
 from functools import cached_property
 from itertools import pairwise
@@ -15,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pegasos import sparse
+from pegasos.checksums import of_arrays, of_rows
 from pegasos.data.csr import make_csr
 from pegasos.data.dataset import ALIGNED, Chunks, Data
 from pegasos.rows import Blocks, Rows, as_rows
@@ -139,13 +139,7 @@ class ChunkRows(Blocks):
 
     def checksum(self) -> int:
         """CRC-32 of all rows."""
-        crc = 0
-        for data in self._in_order():
-            X = data.X
-            arrays = (X.indptr, X.indices, X.data) if sparse.issparse(X) else (X,)
-            for array in arrays:
-                crc = zlib.crc32(np.ascontiguousarray(array).view(np.uint8).data, crc)
-        return crc
+        return of_arrays(np.array([of_rows(data.X) for data in self._in_order()]))
 
     def norm_bounds(self) -> NDArray[np.float64]:
         """|x|^2."""

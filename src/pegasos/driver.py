@@ -10,12 +10,12 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pegasos import schedule, snapshot
+from pegasos import schedule
 from pegasos.certificate import (
     Certificate,
     Floats,
@@ -25,15 +25,15 @@ from pegasos.certificate import (
     certify,
     feature_blocks,
 )
-from pegasos.history import History, Pace, Record, asked_to_stop, tick
+from pegasos.history import Record, asked_to_stop, tick
 from pegasos.interrupt import Interruption, Patience
 from pegasos.joint import certify_joint
 from pegasos.limits import Limits
 from pegasos.outcome import Callback, Monitor, Outcome, StopReason
 from pegasos.problem import Problem
-from pegasos.snapshot import Arrays, Lanes, Model
+from pegasos.run_state import RunState
+from pegasos.snapshot import Lanes
 from pegasos.solvers import Choice, Solver
-from pegasos.solvers.auto import fixed
 
 if TYPE_CHECKING:
     from pegasos.checkpoint.folder import Part  # most runs have none, and start sooner
@@ -81,51 +81,8 @@ def run(
         return one.run(interruption)
 
 
-class _Run:
-    def __init__(
-        self,
-        problem: Problem,
-        solver: Solver | Choice,
-        tol: float,
-        limits: Limits,
-        seed: int,
-        callbacks: Sequence[Callback],
-        record_every: float | None,
-        scalar: bool,
-        start_duals: Floats | None,
-        look_first: bool,
-        monitor: Monitor | None,
-        began: float | None,
-        part: Part | None,
-        keep_duals: bool,
-        told: bool | None,
-    ) -> None:
-        self.began = time.perf_counter() if began is None else began
-        self.before = 0.0  # seconds of the run before it was resumed
-        self.part, self.keep_duals = part, keep_duals
-        self.whole, self.problem = problem, problem
-        self.choice = fixed(solver) if isinstance(solver, Solver) else solver
-        self.solver, self.reason = self.choice.solver.aimed_at(tol), self.choice.reason
-        self.tol, self.limits, self.callbacks, self.scalar = tol, limits, callbacks, scalar
-        self.seed, self.start_duals, self.record_every = seed, start_duals, record_every
-        self.look_first, self.monitor = look_first, monitor
-        self.told = bool(callbacks) if told is None else told  # records come sooner
-        self.changes = 0  # of solver
-        self.cut_short = False  # by a limit or an interrupt
-        self.records: list[Record] = []
-        self.certifying = 0.0
-        self.exhausted = False  # some lane was left unproven, at the last digits of float64
-        self.seen_before = 0  # rows visited for lanes that were trained before the present ones
-        self.slice_rows = schedule.first_slice(problem)
-        # At first w = 0, a = 0: a certificate that needs no pass.
-        K = problem.lanes
-        self.model = Model(
-            np.zeros((problem.rows.d + 1, K)), np.zeros(K), np.zeros((problem.n, K)),
-            Certificate.untrained(problem.cost / problem.total_weight),
-        )  # fmt: skip
-        self.reasons: list[StopReason | None] = []
-        self.waiting: list[Lanes] = []
-        self.trend: tuple[list[float], list[float]] = ([], [])  # epochs, gaps
+class _Run(RunState):
+    """What a run does."""
 
     def run(self, interruption: Interruption) -> Outcome:
         self.interruption = interruption
@@ -133,11 +90,8 @@ class _Run:
         if saved is None:
             self.waiting = self.groups(np.arange(self.whole.lanes), 0)
             self.begin(*self.waiting.pop(0))
-        elif saved[0]["ended"]:
-            self.restore(*saved)
+        elif self.restore(*saved):
             return self.outcome()
-        else:
-            self.restore(*saved)
         while True:
             self.reasons.append(self.loop())
             self.seen_before += self.state.seen
@@ -152,89 +106,6 @@ class _Run:
             self.part.finish(*self.saved(ended=True))
         return self.outcome()
 
-    def stop_reason(self) -> StopReason:
-        ends = [r for r in self.reasons if r is not None and r != "converged"]
-        return ends[0] if ends else "converged"
-
-    def outcome(self) -> Outcome:
-        model = self.model
-        return Outcome(
-            model.W, model.b, model.duals, self.shown(), History(self.records), self.stop_reason(),
-            self.seconds(), self.seen_before / self.whole.n, self.solver, self.reason,
-            self.certifying,
-        )  # fmt: skip
-
-    def save(self) -> None:
-        """Write where the run stands, if it has a checkpoint."""
-        # After an interrupt the lanes that are left may not have closed ranks.
-        if self.part is not None and self.live.size == self.problem.lanes:
-            self.part.save(*self.saved(ended=False))
-
-    def leave(self) -> None:
-        """A limit or an interrupt ends the run here: save it as it is, before it is certified.
-
-        The certificate may prove it after all. But a run that is resumed has to go on from here, as
-        it would have.
-        """
-        if self.cut_short:
-            return  # lanes that come after one that a limit cut off are trained again
-        if self.part is not None:
-            with self.part.last_words():
-                self.save()
-        self.cut_short = True
-
-    def saved(self, *, ended: bool) -> tuple[dict[str, Any], Arrays]:
-        """All that the run is, but for what it was called with."""
-        about: dict[str, Any] = {
-            "ended": ended,
-            "seconds": self.seconds(),
-            "certifying": self.certifying,
-            "reasons": self.reasons,
-            "reason": self.reason,
-            "changes": self.changes,
-            "seen_before": self.seen_before,
-            "exhausted": self.exhausted,
-            "told": self.told,
-        }
-        arrays = self.model.arrays() | snapshot.record_arrays(self.records)
-        if ended:
-            if not self.keep_duals:
-                arrays["duals"] = arrays["duals"][:0]
-            return about, arrays
-        about["waiting"] = snapshot.lanes_values(self.waiting)
-        about["live"] = snapshot.lanes_values([(self.live, self.spent)])
-        about["schedule"] = snapshot.schedule_values(self.schedule)
-        about["trend"] = self.trend
-        state, state_arrays = snapshot.state_arrays(self.state)
-        if self.monitor is not None:
-            arrays |= {f"monitor/{name}": array for name, array in self.monitor.arrays().items()}
-        return about | {"state": state}, arrays | state_arrays
-
-    def restore(self, about: dict[str, Any], arrays: Arrays) -> None:
-        """Go on from what ``saved`` gave."""
-        self.model = Model.of(arrays)
-        self.records = snapshot.records_of(arrays)
-        self.before, self.certifying = about["seconds"], about["certifying"]
-        self.reasons, self.seen_before = about["reasons"], about["seen_before"]
-        self.exhausted, self.told = about["exhausted"], about["told"]
-        for _ in range(about["changes"]):
-            self.change_solver()
-        self.reason = about["reason"]
-        if about["ended"]:
-            return
-        self.waiting = snapshot.lanes_of(about["waiting"])
-        self.live, self.spent = snapshot.lanes_of(about["live"])[0]
-        self.schedule = snapshot.schedule_of(about["schedule"])
-        self.trend = (about["trend"][0], about["trend"][1])
-        self.problem = self.of_lanes(self.live)
-        self.state, self.warm = snapshot.state_of(about["state"], arrays), False
-        if self.monitor is not None:
-            own = {k.removeprefix("monitor/"): v for k, v in arrays.items() if "monitor/" in k}
-            self.monitor.restore(own, self.records)
-
-    def of_lanes(self, lanes: NDArray[np.intp]) -> Problem:
-        return self.whole if lanes.size == self.whole.lanes else self.whole.take(lanes)
-
     def groups(self, lanes: NDArray[np.intp], spent: int) -> list[Lanes]:
         """Lanes that are trained together; ``spent`` rows were visited for them before."""
         parts = list(lanes[:, None]) if self.solver.lanes_apart else [lanes]
@@ -244,12 +115,6 @@ class _Run:
         """Whether the fallback is now the better choice."""
         share = 1.0 if self.solver.lanes_apart else self.live.size / self.whole.lanes
         return self.choice.takes_over(*self.trend, self.tol, share)
-
-    def change_solver(self) -> None:
-        assert self.choice.fallback is not None
-        self.choice = self.choice.fallback
-        self.solver = self.choice.solver.aimed_at(self.tol)
-        self.changes += 1
 
     def take_over(self) -> list[Lanes]:
         """Leave the live lanes to the fallback; the groups in which it trains them."""
@@ -443,23 +308,6 @@ class _Run:
 
     def intercepts(self, weights: Floats) -> Floats:
         return self.problem.bias * weights[-1, : self.problem.lanes]
-
-    def shown(self) -> Certificate:
-        proof = self.model.certificate
-        return proof.lane(0) if self.scalar else proof
-
-    def seen(self) -> int:
-        return self.seen_before + self.state.seen
-
-    def pace(self) -> Pace:
-        row_bytes = self.whole.rows.row_bytes
-        return Pace(self.seen() / self.whole.n, self.seconds(), self.seen(), row_bytes)
-
-    def seconds(self) -> float:
-        return self.before + self.elapsed()
-
-    def elapsed(self) -> float:
-        return time.perf_counter() - self.began
 
     def _check(self, certificate: Certificate) -> None:
         """Refuse weights that overflowed, and bounds that contradict each other."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from abc import ABC, abstractmethod
 
 import numpy as np
 
@@ -62,24 +63,36 @@ def on_terminal() -> bool:
     return sys.stderr.isatty()
 
 
-class PlainProgress:
+class _Told(ABC):
+    """A callback that watches, and shows what it saw."""
+
+    def __init__(self, tol: float) -> None:
+        self._watch = Watch(tol)
+
+    def __call__(self, record: Record) -> None:
+        """Take a record."""
+        self._watch.take(record)
+        self._show(record.epoch, record.seconds)
+
+    def tick(self, pace: Pace) -> None:
+        """Hear how far the run is between records."""
+        self._watch.pace(pace)
+        self._show(pace.epoch, pace.seconds)
+
+    @abstractmethod
+    def _show(self, epoch: float, seconds: float) -> None:
+        """Say it, if it is time to."""
+
+
+class PlainProgress(_Told):
     """A callback that prints a line after 1, 2, 4, 8 ... seconds, for stderr that is a file."""
 
     def __init__(self, tol: float) -> None:
         """``tol`` is the goal."""
-        self._watch, self._next = Watch(tol), 1.0
+        super().__init__(tol)
+        self._next = 1.0
 
-    def __call__(self, record: Record) -> None:
-        """Print the record, if it is time to."""
-        self._watch.take(record)
-        self._print(record.epoch, record.seconds)
-
-    def tick(self, pace: Pace) -> None:
-        """The same between records."""
-        self._watch.pace(pace)
-        self._print(pace.epoch, pace.seconds)
-
-    def _print(self, epoch: float, seconds: float) -> None:
+    def _show(self, epoch: float, seconds: float) -> None:
         if seconds < self._next:
             return
         while self._next <= seconds:
@@ -87,14 +100,15 @@ class PlainProgress:
         print(f"  {self._watch.line(epoch, seconds)}", file=sys.stderr, flush=True)
 
 
-class ProgressLine:
+class ProgressLine(_Told):
     """A callback that shows the proven gap as it falls; silent unless stderr is a terminal."""
 
     def __init__(self, tol: float, title: str = "pegasos") -> None:
         """Show ``title``, and ``tol`` as the goal."""
         from rich.console import Console
 
-        self.title, self._watch = title, Watch(tol)
+        super().__init__(tol)
+        self.title = title
         console = Console(stderr=True)
         self._status = console.status(f"{title}: first epoch") if console.is_terminal else None
 
@@ -108,16 +122,6 @@ class ProgressLine:
         """Remove the line."""
         if self._status is not None:
             self._status.stop()
-
-    def __call__(self, record: Record) -> None:
-        """Show the newest record."""
-        self._watch.take(record)
-        self._show(record.epoch, record.seconds)
-
-    def tick(self, pace: Pace) -> None:
-        """The same between records."""
-        self._watch.pace(pace)
-        self._show(pace.epoch, pace.seconds)
 
     def _show(self, epoch: float, seconds: float) -> None:
         if self._status is not None:

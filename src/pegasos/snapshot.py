@@ -54,8 +54,12 @@ def state_arrays(state: State) -> tuple[dict[str, Any], Arrays]:
 
 def state_of(about: dict[str, Any], arrays: Arrays) -> State:
     """From what ``state_arrays`` gave."""
-    own = {k.removeprefix(_STATE): v for k, v in arrays.items() if k.startswith(_STATE)}
-    return State(own, frozenset(about["weights"]), frozenset(about["per_lane"]))
+    return State(under(_STATE, arrays), frozenset(about["weights"]), frozenset(about["per_lane"]))
+
+
+def under(prefix: str, arrays: Arrays) -> Arrays:
+    """The arrays whose names begin so, without that beginning."""
+    return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
 
 
 def record_arrays(records: list[Record]) -> Arrays:

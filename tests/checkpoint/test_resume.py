@@ -2,6 +2,7 @@
 
 import warnings
 from contextlib import suppress
+from functools import partial
 
 import numpy as np
 import pytest
@@ -50,14 +51,18 @@ def kill(monkeypatch):
 
 
 def in_pieces(kill, run, folder, saves):
-    """Run until it is done, ended after so many writes or less; what it returned, and how often."""
-    rng, count = np.random.default_rng(0), 0
+    """What ``run`` returns at once, and ended after so many writes or less; how often it was."""
+    expected, rng, count = run(), np.random.default_rng(0), 0
     while True:
         kill(int(rng.integers(2, saves + 1)))
         try:
-            return run(checkpoint=folder, resume=folder, checkpoint_every=0), count
+            return expected, run(checkpoint=folder, resume=folder, checkpoint_every=0), count
         except Killed:
             count += 1
+
+
+def fitted(kind, X, y, **options):
+    return kind(**options).fit(X, y)
 
 
 @EACH
@@ -68,10 +73,9 @@ def test_solve_in_pieces_gives_the_same_bits(solver, lanes, kill, tmp_path):
         "solver": solver, "lam": [0.03, 0.01, 0.003][:lanes], "tol": 1e-4, "max_epochs": 20,
         "seed": 3, "sample_weight": data.weight,
     }  # fmt: skip
-    expected = pegasos.solve(data.X, data.Y, **options)
-    run = lambda **saving: pegasos.solve(data.X, data.Y, **options, **saving)  # noqa: E731
+    run = partial(pegasos.solve, data.X, data.Y, **options)
     for saves in (4, 9):
-        found, count = in_pieces(kill, run, tmp_path / f"{saves}.ckpt", saves)
+        expected, found, count = in_pieces(kill, run, tmp_path / f"{saves}.ckpt", saves)
         assert count > 0
         assert found.w.tobytes() == expected.w.tobytes()
         assert found.duals.tobytes() == expected.duals.tobytes()
@@ -89,9 +93,8 @@ def test_exact_solvers_in_pieces(solver, loss, intercept, kill, tmp_path):
     options = {"solver": solver, "C": 10.0, "tol": 1e-6, "seed": 3, "loss": loss}
     options["intercept"] = intercept
     y = data.Y[:, 0]
-    expected = pegasos.solve(data.X, y, **options)
-    run = lambda **saving: pegasos.solve(data.X, y, **options, **saving)  # noqa: E731
-    found, count = in_pieces(kill, run, tmp_path / "run.ckpt", 4)
+    run = partial(pegasos.solve, data.X, y, **options)
+    expected, found, count = in_pieces(kill, run, tmp_path / "run.ckpt", 4)
     assert count > 0
     assert found.w.tobytes() == expected.w.tobytes()
     assert found.b == expected.b
@@ -102,11 +105,10 @@ def test_a_solver_that_took_over_is_at_work_again(kill, tmp_path):
     X = rng.standard_normal((3000, 60)) + 3
     y = np.where(X @ rng.standard_normal(60) + rng.standard_normal(3000) > 0, 1, -1)
     options = {"C": 100.0, "tol": 1e-6, "seed": 0}
-    expected = pegasos.solve(X, y, **options)
-    assert "took over" in expected.reason
-    run = lambda **saving: pegasos.solve(X, y, **options, **saving)  # noqa: E731
-    found, _ = in_pieces(kill, run, tmp_path / "run.ckpt", 40)
+    run = partial(pegasos.solve, X, y, **options)
+    expected, found, _ = in_pieces(kill, run, tmp_path / "run.ckpt", 40)
     assert found.w.tobytes() == expected.w.tobytes()
+    assert "took over" in expected.reason
     assert found.reason == expected.reason
 
 
@@ -188,9 +190,8 @@ def three_classes(n=150):
 def test_fits_in_pieces_give_the_same_bits(options, kill, tmp_path):
     X, y = three_classes()
     options = {"tol": 1e-4, "random_state": 0, **options}
-    expected = pegasos.LinearSVC(**options).fit(X, y)
-    run = lambda **saving: pegasos.LinearSVC(**options, **saving).fit(X, y)  # noqa: E731
-    found, count = in_pieces(kill, run, tmp_path / "run.ckpt", 5)
+    run = partial(fitted, pegasos.LinearSVC, X, y, **options)
+    expected, found, count = in_pieces(kill, run, tmp_path / "run.ckpt", 5)
     assert count > 1
     assert found.coef_.tobytes() == expected.coef_.tobytes()
     assert found.intercept_.tobytes() == expected.intercept_.tobytes()
@@ -202,9 +203,8 @@ def test_fits_in_pieces_give_the_same_bits(options, kill, tmp_path):
 def test_labels_in_pieces(kill, tmp_path):
     X, _ = three_classes()
     Y = (X[:, :4] + np.random.default_rng(1).random((150, 4)) > 0.5).astype(int)
-    expected = pegasos.LinearSVC(random_state=0, prune=1e-3).fit(X, Y)
-    run = lambda **saving: pegasos.LinearSVC(random_state=0, prune=1e-3, **saving).fit(X, Y)  # noqa: E731
-    found, count = in_pieces(kill, run, tmp_path / "run.ckpt", 3)
+    run = partial(fitted, pegasos.LinearSVC, X, Y, random_state=0, prune=1e-3)
+    expected, found, count = in_pieces(kill, run, tmp_path / "run.ckpt", 3)
     assert count > 1
     assert found.coef_.tobytes() == expected.coef_.tobytes()
 
@@ -217,8 +217,7 @@ def test_what_a_validation_set_chose_is_chosen_again(kill, tmp_path):
         model = pegasos.LinearSVC(**options, **saving)
         return model.fit(X[:200], y[:200], eval_set=(X[200:], y[200:]))
 
-    expected = fit()
-    found, count = in_pieces(kill, fit, tmp_path / "run.ckpt", 5)
+    expected, found, count = in_pieces(kill, fit, tmp_path / "run.ckpt", 5)
     assert count > 1
     assert found.best_epoch_ == expected.best_epoch_
     assert found.stop_reason_ == expected.stop_reason_
@@ -229,9 +228,8 @@ def test_what_a_validation_set_chose_is_chosen_again(kill, tmp_path):
 def test_cross_validation_in_pieces(multi_class, kill, tmp_path):
     X, y = three_classes()
     options = {"random_state": 0, "Cs": [0.1, 1.0, 10.0], "cv": 3, "multi_class": multi_class}
-    expected = pegasos.LinearSVCCV(**options).fit(X, y)
-    run = lambda **saving: pegasos.LinearSVCCV(**options, **saving).fit(X, y)  # noqa: E731
-    found, count = in_pieces(kill, run, tmp_path / "run.ckpt", 9)
+    run = partial(fitted, pegasos.LinearSVCCV, X, y, **options)
+    expected, found, count = in_pieces(kill, run, tmp_path / "run.ckpt", 9)
     assert count > 1
     assert found.scores_.tobytes() == expected.scores_.tobytes()
     assert found.coef_.tobytes() == expected.coef_.tobytes()
@@ -246,9 +244,8 @@ def test_chunks_in_pieces(solver, kill, tmp_path):
     data = toy(700, 6, seed=1)
     chunks = ArrayChunks(data.X, data.Y[:, 0], block_bytes=6000)
     options = {"solver": solver, "C": 1.0, "tol": 1e-6, "seed": 3, "max_epochs": 30}
-    expected = pegasos.solve(chunks, **options)
-    run = lambda **saving: pegasos.solve(chunks, **options, **saving)  # noqa: E731
-    found, count = in_pieces(kill, run, tmp_path / "run.ckpt", 5)
+    run = partial(pegasos.solve, chunks, **options)
+    expected, found, count = in_pieces(kill, run, tmp_path / "run.ckpt", 5)
     assert count > 1
     assert found.w.tobytes() == expected.w.tobytes()
 
@@ -257,9 +254,8 @@ def test_threads_in_pieces(kill, tmp_path):
     data = toy(5000, 6, 3, seed=1)
     options = {"solver": "dual", "C": 1.0, "tol": 1e-6, "seed": 3, "n_jobs": 2}
     for y in (data.Y[:, 0], data.Y):
-        expected = pegasos.solve(data.X, y, **options)
-        run = lambda y=y, **saving: pegasos.solve(data.X, y, **options, **saving)  # noqa: E731
-        found, _ = in_pieces(kill, run, tmp_path / f"{y.ndim}.ckpt", 9)
+        run = partial(pegasos.solve, data.X, y, **options)
+        expected, found, _ = in_pieces(kill, run, tmp_path / f"{y.ndim}.ckpt", 9)
         assert found.w.tobytes() == expected.w.tobytes()
 
 

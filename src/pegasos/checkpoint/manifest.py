@@ -13,6 +13,7 @@ import numpy as np
 from pegasos import _core, sparse, threads
 from pegasos.atomic import atomic_write
 from pegasos.checkpoint.errors import CheckpointError
+from pegasos.checksums import of_arrays, of_rows
 
 NAME = "manifest.json"
 _FORMAT, _VERSION = "pegasos checkpoint", 1
@@ -40,45 +41,17 @@ def describe(
 
 def fingerprint(X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
     """The shape of the data, and a checksum of each part."""
-    by_blocks = getattr(X, "ranges", None)
+    by_blocks = None if sparse.issparse(X) else getattr(X, "ranges", None)
     if by_blocks is None and not sparse.issparse(X):
         X = np.asarray(X)
     return {
         "rows": int(X.shape[0]),
         "features": int(X.shape[1]),
-        "blocks": None if by_blocks is None else checksum(np.array(by_blocks())),
-        "X": rows_checksum(X),
-        "y": checksum(y),
-        "sample_weight": None if sample_weight is None else checksum(np.asarray(sample_weight)),
+        "blocks": None if by_blocks is None else of_arrays(np.array(by_blocks())),
+        "X": of_rows(X),
+        "y": of_arrays(y),
+        "sample_weight": None if sample_weight is None else of_arrays(sample_weight),
     }
-
-
-def rows_checksum(X: Any) -> int:
-    """CRC-32 of the values: of arrays, CSR, and rows that come by blocks."""
-    known = getattr(X, "checksum", None)
-    if known is not None:
-        return int(known())
-    if sparse.issparse(X):
-        csr = X.tocsr()
-        return checksum(csr.indptr, csr.indices, csr.data)
-    return checksum(X)
-
-
-def checksum(*arrays: Any) -> int:
-    """CRC-32 of arrays, types included; of text, what it says."""
-    crc = 0
-    for given in arrays:
-        if sparse.issparse(given):
-            crc = zlib.crc32(str(rows_checksum(given)).encode(), crc)
-            continue
-        array = np.asarray(given)
-        crc = zlib.crc32(array.dtype.kind.encode(), crc)
-        if array.dtype.kind in "OUS":
-            crc = zlib.crc32("\0".join(map(str, array.ravel())).encode(), crc)
-        else:
-            for part in np.array_split(array, max(1, array.nbytes >> 24)):
-                crc = zlib.crc32(np.ascontiguousarray(part).view(np.uint8).data, crc)
-    return crc
 
 
 def _plain(value: Any) -> Any:

@@ -66,7 +66,6 @@ class Saving:
 
         ``about`` makes the manifest, in which parameters that are ``drawn`` may differ.
         """
-        self.check()
         if not self.asked:
             return None
         from pegasos.checkpoint.folder import open_checkpoint

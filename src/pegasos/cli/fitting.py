@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 
 from pegasos import sparse
 from pegasos.certificate import Floats
+from pegasos.checksums import of_rows
 from pegasos.cli.arguments import FitArguments
 from pegasos.cli.exits import CommandError, UsageError
 from pegasos.cli.reading import classes_of
@@ -199,9 +199,5 @@ def fingerprint(data: Data) -> dict[str, Any]:
     X = data.X
     if isinstance(X, Blocks):
         return {"rows": X.shape[0], "features": X.shape[1], "values": X.size}
-    parts = [X.indptr, X.indices, X.data] if sparse.issparse(X) else [X]
     values = int(X.nnz if sparse.issparse(X) else X.size)
-    crc = 0
-    for part in parts:
-        crc = zlib.crc32(np.ascontiguousarray(part).data.cast("B"), crc)
-    return {"rows": X.shape[0], "features": X.shape[1], "values": values, "crc32": crc}
+    return {"rows": X.shape[0], "features": X.shape[1], "values": values, "crc32": of_rows(X)}

@@ -17,8 +17,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pegasos.certificate import Certificate
-from pegasos.checkpoint.manifest import checksum
 from pegasos.checkpoint.saving import Saving
+from pegasos.checksums import of_arrays
 from pegasos.data.dataset import Chunks
 from pegasos.estimators.classifier import Classifier, has_probabilities
 from pegasos.outcome import Outcome
@@ -220,7 +220,7 @@ class LinearClassifier(Classifier):
         names = given.keys() - _MAY_DIFFER - vars(training).keys() - {"fit_intercept"}
         parameters = {name: given[name] for name in sorted(names)}
         for name, some in (arrays or {}).items():
-            parameters[name] = None if some is None else checksum(*some)
+            parameters[name] = None if some is None else of_arrays(*some)
         drawn = not isinstance(self.random_state, int | np.integer)
         return saved_training(stack, saving, training, X, y, weight, parameters, drawn=drawn)
 
