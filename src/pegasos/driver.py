@@ -22,12 +22,10 @@ from pegasos.certificate import (
     GaveUp,
     GiveUp,
     blocks,
-    certify,
     feature_blocks,
 )
 from pegasos.history import Record, asked_to_stop, tick
 from pegasos.interrupt import Interruption, Patience
-from pegasos.joint import certify_joint
 from pegasos.limits import Limits
 from pegasos.outcome import Callback, Monitor, Outcome, StopReason
 from pegasos.problem import Problem
@@ -250,9 +248,8 @@ class _Run(RunState):
                 weights = self.solver.weights(self.problem, self.state, patience.over)
         except GaveUp:
             return False
-        duals = self.solver.duals(self.problem, self.state)
-        prove = certify_joint if self.problem.joint else certify
-        proof = prove(self.problem, weights, self.intercepts(weights), duals, give_up=patience.over)
+        b = self.intercepts(weights)
+        proof = self.solver.certify(self.problem, self.state, weights, b, patience.over)
         if proof is None:
             return False
         certificate, b = proof
@@ -264,8 +261,10 @@ class _Run(RunState):
             return False
         self.model.b[lanes] = b
         del weights  # where it is a copy, room for what comes
-        for lo, hi in blocks(self.problem):
-            self.model.duals[lo:hi, lanes] = duals(lo, hi)
+        if not self.problem.elsewhere:
+            duals = self.solver.duals(self.problem, self.state)
+            for lo, hi in blocks(self.problem):
+                self.model.duals[lo:hi, lanes] = duals(lo, hi)
         self.model.certificate = self.model.certificate.replaced(lanes, certificate)
         score = None if self.monitor is None else self.monitor(self.model.W, self.model.b)
         self.records.append(

@@ -53,6 +53,11 @@ class Problem:
         return self.rows.n
 
     @property
+    def elsewhere(self) -> bool:
+        """Whether the rows, and the duals of a run, are on other machines."""
+        return False
+
+    @property
     def lanes(self) -> int:
         """Number of lanes, K."""
         return int(self.s.size)
@@ -61,6 +66,14 @@ class Problem:
     def bias(self) -> float:
         """Value of the constant feature; 0 unless the intercept is regularized."""
         return self.rows.core.bias
+
+    @property
+    def class_costs(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """(K,) sums of c over y = +1, and over y = -1."""
+        return (
+            self.positive * _sum(self.labels > 0, self.weight),
+            self.negative * _sum(self.labels < 0, self.weight),
+        )
 
     @property
     def lam(self) -> NDArray[np.float64]:
@@ -177,6 +190,28 @@ class Problem:
         if self.loss == "squared_hinge":
             costs[costs > 0] = np.inf
         return costs
+
+
+def part_of_problem(
+    rows: Rows,
+    labels: NDArray[np.int8],
+    weight: NDArray[np.float64] | None,
+    positive: NDArray[np.float64],
+    negative: NDArray[np.float64],
+    s: NDArray[np.float64],
+    total_weight: NDArray[np.float64],
+    intercept: Intercept,
+    loss: Loss,
+    threads: int = 1,
+) -> Problem:
+    """Some rows of a larger problem, whose N is ``total_weight``; classes may be missing."""
+    labels = np.ascontiguousarray(labels, dtype=np.int8)
+    if weight is not None:
+        weight = np.broadcast_to(weight, labels.shape)
+        labels = np.where(weight > 0, labels, 0).astype(np.int8)
+    return _problem(
+        rows, labels, weight, positive, negative, s, total_weight, intercept, loss, threads
+    )
 
 
 def make_problem(

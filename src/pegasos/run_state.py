@@ -75,7 +75,8 @@ class RunState:
         # At first w = 0, a = 0: a certificate that needs no pass.
         K = problem.lanes
         self.model = Model(
-            np.zeros((problem.rows.d + 1, K)), np.zeros(K), np.zeros((problem.n, K)),
+            np.zeros((problem.rows.d + 1, K)), np.zeros(K),
+            np.zeros((0 if problem.elsewhere else problem.n, K)),
             Certificate.untrained(problem.cost / problem.total_weight),
         )  # fmt: skip
         self.reasons: list[StopReason | None] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pegasos.problem import Problem
 
 _SLICE_SECONDS = 0.1
+_LARGEST_SLICE = 1 << 60  # rows; a solver that pauses sooner than told keeps its slices short
 _QUICK_VALUES = 1 << 25  # x lanes: visited before certificates are due that nothing calls for
 
 
@@ -16,7 +17,7 @@ def first_slice(problem: Problem) -> int:
 def next_slice(rows: int, seconds: float) -> int:
     """Rows for the next slice, from the time the last one took."""
     wanted = rows * min(4.0, max(0.25, _SLICE_SECONDS / max(seconds, 1e-9)))
-    return max(1, int(wanted))
+    return max(1, int(min(wanted, _LARGEST_SLICE)))
 
 
 def quick_rows(problem: Problem) -> int:

@@ -132,7 +132,7 @@ class LinearSVCCV(LinearClassifier):
         """
         began = time.perf_counter()
         self._check_choices()
-        Cs = self._grid()
+        Cs = strengths(self.Cs)
         routed = self._routed(sample_weight, params)
         with ExitStack() as stack:
             training = self._training(stack, began, 1.0, None)
@@ -197,15 +197,6 @@ class LinearSVCCV(LinearClassifier):
             raise ValueError(f"rule must be 'best' or 'one_se', got {self.rule!r}")
         if self.patience is not None:
             whole("patience", self.patience)
-
-    def _grid(self) -> NDArray[np.float64]:
-        """The values of C, increasing."""
-        if np.ndim(self.Cs) == 0:
-            return np.logspace(-4, 4, whole("Cs, where it is no list of values,", self.Cs))
-        Cs = floats("Cs", self.Cs)
-        if Cs.ndim != 1 or not Cs.size or not (np.isfinite(Cs) & (Cs > 0)).all():
-            raise ValueError(f"Cs must be positive numbers, got {self.Cs!r}")
-        return np.unique(Cs)
 
     def _routed(self, sample_weight: Any, params: dict[str, Any]) -> Bunch:
         if get_config()["enable_metadata_routing"]:
@@ -323,3 +314,13 @@ def _results(path: Path) -> dict[str, Any]:
     results["rank_test_score"] = ranks.astype(np.int32)
     results["max_relative_gap"] = path.certificate.relative_gap.max(axis=(1, 2))
     return results
+
+
+def strengths(given: Any) -> NDArray[np.float64]:
+    """The values of C, increasing."""
+    if np.ndim(given) == 0:
+        return np.logspace(-4, 4, whole("Cs, where it is no list of values,", given))
+    Cs = floats("Cs", given)
+    if Cs.ndim != 1 or not Cs.size or not (np.isfinite(Cs) & (Cs > 0)).all():
+        raise ValueError(f"Cs must be positive numbers, got {given!r}")
+    return np.unique(Cs)

@@ -9,7 +9,16 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pegasos.certificate import DualsOf, Floats, GiveUp, feature_blocks, never
+from pegasos.certificate import (
+    Certificate,
+    DualsOf,
+    Floats,
+    GiveUp,
+    certify,
+    feature_blocks,
+    never,
+)
+from pegasos.joint import certify_joint
 from pegasos.problem import Problem
 
 
@@ -108,6 +117,13 @@ class Solver(ABC):
     @abstractmethod
     def duals(self, problem: Problem, state: State) -> DualsOf:
         """Feasible duals at any moment, 0 <= a <= c, as a function of a row range."""
+
+    def certify(
+        self, problem: Problem, state: State, W: Floats, b: Floats, give_up: GiveUp = never
+    ) -> tuple[Certificate, Floats] | None:
+        """The certificate of W, b and the duals, and the b it is for; None if given up."""
+        prove = certify_joint if problem.joint else certify
+        return prove(problem, W, b, self.duals(problem, state), give_up=give_up)
 
     def estimate(self, problem: Problem, state: State) -> Floats | None:  # noqa: ARG002
         """A cheap guess of each lane's relative gap at an epoch's end, or None.

@@ -42,7 +42,7 @@ and the violations met), and per group ``cursor``, ``orders``, ``rows`` (the lis
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -159,6 +159,25 @@ class DualCoordinate(Solver):
             stop_seen=stop_seen,
             stop_steps=stop_steps,
         )
+
+    def moved(
+        self, problem: Problem, duals: Floats, W: Floats, epochs: float, seed: int
+    ) -> tuple[Floats, Floats]:
+        """Duals and weights after some passes, from weights that hold more than these duals.
+
+        ``W`` may be the sum over more rows than the problem has: what they add stays in it. An
+        intercept has to be a constant feature, if there is any.
+        """
+        assert problem.intercept != "free"
+        state = self.start(problem, seed)
+        columns = np.zeros(problem.weights_shape)
+        columns[:, : W.shape[1]] = W
+        state.arrays["W"] = np.array(_grouped(columns, state["bounds"]))
+        state.arrays["duals"] = np.array(duals, order="C")
+        visits = int(epochs * problem.n)
+        plain = replace(self, second_order=False)  # what sums up W anew would forget the rest
+        plain.advance(problem, state, work=2**62, stop_seen=visits, stop_steps=2**62)
+        return state["duals"], np.array(self.weights(problem, state))
 
     def _advance_blocks(self, problem: Problem, state: State, work: int, stop: int) -> bool:
         """Visit whole blocks: the last one may go a little beyond the stop."""

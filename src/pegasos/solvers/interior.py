@@ -25,16 +25,16 @@ State: ``rows`` (a, v, r, xi, margins, D and two directions, one row of the arra
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pegasos import _core
 from pegasos.certificate import DualsOf, Floats, GiveUp, never
 from pegasos.problem import Problem
 from pegasos.solvers import normal
 from pegasos.solvers.base import Solver, State
+from pegasos.solvers.by_blocks import BlockInterior
 from pegasos.solvers.interior_phases import DUAL, LOSS, POINT, STALLED, Iteration
 
 _LEAST_SHARE = 0.2  # of c/2, in the heavier class
@@ -54,17 +54,11 @@ class InteriorPoint(Solver):
 
     def start(self, problem: Problem, seed: int, duals: Floats | None = None) -> State:  # noqa: ARG002
         """Start in the middle of the box; with a free intercept, nearer to sum a y = 0."""
-        d, n = problem.rows.d, problem.n
+        d = problem.rows.d
         normal.check_features("InteriorPoint", d)
-        rows = np.zeros((_core.Interior.ARRAYS, n))
-        costs = problem.costs()[:, 0]
-        rows[0] = costs / 2
-        if problem.intercept == "free":
-            rows[0] *= _lightened(costs, problem.labels[:, 0])
-        rows[1], rows[2], rows[3] = costs - rows[0], 1.0, 1.0
         return State(
             {
-                "rows": rows,
+                "rows": self.start_rows(problem, lightened(problem)),
                 "w": np.zeros(d + 1),
                 "b": np.zeros(1),
                 "vectors": np.zeros((3, d + 1)),  # sum a y x; affine rhs; its derivative by mu
@@ -86,11 +80,26 @@ class InteriorPoint(Solver):
             }
         )
 
+    @staticmethod
+    def start_rows(problem: Problem, shares: dict[int, float]) -> Floats:
+        """The variables of the rows; ``shares`` of the duals' start, by label."""
+        rows = np.zeros((_core.Interior.ARRAYS, problem.n))
+        costs, labels = problem.costs()[:, 0], problem.labels[:, 0]
+        rows[0] = costs / 2 * np.where(labels > 0, shares[1], shares[-1])
+        rows[1], rows[2], rows[3] = costs - rows[0], 1.0, 1.0
+        return rows
+
+    def passes(self, problem: Problem, state: State) -> Any:
+        """The passes over the rows that an iteration is made of."""
+        if problem.rows.blocks is not None:
+            return BlockInterior(problem, state["rows"])
+        return _core.Interior(problem.core, state["rows"])
+
     def advance(
         self, problem: Problem, state: State, *, work: int, stop_seen: int, stop_steps: int
     ) -> bool:
         """Iterate; a step is an iteration, which counts as one visit of each."""
-        iteration = Iteration(problem, state)
+        iteration = Iteration(problem, state, self.passes(problem, state))
         while state.seen < stop_seen and state.steps < stop_steps:
             if work <= 0:
                 return False
@@ -126,9 +135,13 @@ class InteriorPoint(Solver):
         return bool(state["flags"][STALLED])
 
 
-def _lightened(costs: Floats, labels: NDArray[np.int8]) -> Floats:
-    """Factors of the heavier class that bring sum a y towards 0, but not far into a corner."""
-    up, down = float(costs[labels > 0].sum()), float(costs[labels < 0].sum())
-    share = min(up, down) / (max(up, down) or 1.0)
-    heavier = 1 if up > down else -1
-    return np.where(labels == heavier, max(share, _LEAST_SHARE), 1.0)
+def lightened(problem: Problem) -> dict[int, float]:
+    """Factors of the duals by label: with a free intercept the heavier class starts lower.
+
+    That brings sum a y towards 0, but not far into a corner.
+    """
+    if problem.intercept != "free":
+        return {1: 1.0, -1: 1.0}
+    up, down = (float(side[0]) for side in problem.class_costs)
+    share = max(min(up, down) / (max(up, down) or 1.0), _LEAST_SHARE)
+    return {1: share, -1: 1.0} if up > down else {1: 1.0, -1: share}

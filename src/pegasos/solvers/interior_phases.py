@@ -11,12 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from pegasos import _core
 from pegasos.certificate import Floats
 from pegasos.problem import Problem
 from pegasos.solvers import normal
 from pegasos.solvers.base import State
-from pegasos.solvers.by_blocks import BlockInterior
+from pegasos.solvers.by_blocks import BlockInterior, Elsewhere
 
 _STEP_BACK = 0.995  # share of the way to the boundary
 # The centre aimed at is mu (mu after the affine step / mu)^ambition. Mehrotra's power is 3; with
@@ -46,14 +45,13 @@ COMPLEMENTARITY, LOSS, DUAL, BALANCE, SCALE, AFFINE, CENTRE = range(7)
 class Iteration:
     """The phases over the arrays of a state."""
 
-    def __init__(self, problem: Problem, state: State) -> None:
-        """Go on where the state stands."""
+    def __init__(self, problem: Problem, state: State, passes: Any) -> None:
+        """Go on where the state stands; ``passes`` are over the rows, as of ``_core.Interior``."""
         self.problem, self.state = problem, state
         self.free = problem.intercept == "free"
-        self.core: Any = _core.Interior(problem.core, state["rows"])
-        if problem.rows.blocks is not None:
-            self.core = BlockInterior(problem, state["rows"])
-        if state["flags"][SWAPPED]:
+        self.core = passes
+        # What keeps the directions itself, elsewhere, knows which is in hand.
+        if state["flags"][SWAPPED] and not isinstance(passes, Elsewhere):
             self.core.swap()
         self.s = float(problem.s[0])
         # Complementarity is a sum of so many products.

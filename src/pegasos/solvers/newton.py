@@ -43,7 +43,7 @@ from pegasos.certificate import DualsOf, Floats, GiveUp, never
 from pegasos.problem import Problem
 from pegasos.solvers import normal
 from pegasos.solvers.base import Solver, State
-from pegasos.solvers.by_blocks import BlockNewton
+from pegasos.solvers.by_blocks import BlockNewton, Elsewhere
 
 _DEFAULT_AIM = 1e-3  # outside of a run
 _FIRST_WIDTH = 2.0  # at w = 0 every slack is 1
@@ -103,11 +103,9 @@ class Newton(Solver):
         """Start from w = 0."""
         d = problem.rows.d
         normal.check_features("Newton", d)
-        rows = np.zeros((_core.Newton.ARRAYS, problem.n))
-        rows[0] = 1.0
         return State(
             {
-                "rows": rows,
+                "rows": self.start_rows(problem),
                 "w": np.zeros(d + 1),
                 "b": np.zeros(1),
                 "sums": np.zeros((d + 2, d + 1)),
@@ -124,11 +122,24 @@ class Newton(Solver):
             }
         )
 
+    @staticmethod
+    def start_rows(problem: Problem) -> Floats:
+        """The slacks of w = 0, and their change."""
+        rows = np.zeros((_core.Newton.ARRAYS, problem.n))
+        rows[0] = 1.0
+        return rows
+
+    def passes(self, problem: Problem, state: State) -> Any:
+        """The passes over the rows that an iteration is made of."""
+        if problem.rows.blocks is not None:
+            return BlockNewton(problem, state["rows"])
+        return _core.Newton(problem.core, state["rows"])
+
     def advance(
         self, problem: Problem, state: State, *, work: int, stop_seen: int, stop_steps: int
     ) -> bool:
         """Iterate; a step is an iteration, which counts as one visit of each of its rows."""
-        iteration = _Iteration(problem, state)
+        iteration = _Iteration(problem, state, self.passes(problem, state))
         while state.seen < stop_seen and state.steps < stop_steps:
             if work <= 0:
                 return False
@@ -146,15 +157,12 @@ class Newton(Solver):
 
     def duals(self, problem: Problem, state: State) -> DualsOf:
         """The derivatives of the smoothed loss."""
-        slack, width = state["rows"][0], float(state["numbers"][_WIDTH])
+        slack, width = state["rows"][0], self.width(state)
+        return lambda lo, hi: smoothed_duals(problem, slack, width, lo, hi)
 
-        def duals(lo: int, hi: int) -> Floats:
-            m, costs = slack[lo:hi, None], problem.costs(lo, hi)
-            if problem.loss == "squared_hinge":
-                return np.asarray(2 * costs * np.maximum(m, 0.0))
-            return np.asarray(costs * np.clip(0.5 + m * (0.5 / width), 0.0, 1.0))
-
-        return duals
+    def width(self, state: State) -> float:
+        """How far from its kink the hinge is rounded off."""
+        return float(state["numbers"][_WIDTH])
 
     def estimate(self, problem: Problem, state: State) -> Floats | None:
         """The gap at the last point; infinite where it is that of a sample."""
@@ -177,6 +185,14 @@ class Newton(Solver):
         return _DEFAULT_AIM if self.aim is None else self.aim
 
 
+def smoothed_duals(problem: Problem, slack: Floats, width: float, lo: int, hi: int) -> Floats:
+    """The derivatives of the smoothed loss of rows lo..hi-1, as (hi - lo, 1)."""
+    m, costs = slack[lo:hi, None], problem.costs(lo, hi)
+    if problem.loss == "squared_hinge":
+        return np.asarray(2 * costs * np.maximum(m, 0.0))
+    return np.asarray(costs * np.clip(0.5 + m * (0.5 / width), 0.0, 1.0))
+
+
 def _gap(problem: Problem, state: State) -> Floats:
     """The relative gap; what duals out of balance cost a free intercept is a guess."""
     totals = state["totals"]
@@ -197,12 +213,10 @@ def _every(problem: Problem) -> int:
 class _Iteration:
     """The phases over the arrays of a state."""
 
-    def __init__(self, problem: Problem, state: State) -> None:
+    def __init__(self, problem: Problem, state: State, passes: Any) -> None:
         self.problem, self.state = problem, state
         self.free = problem.intercept == "free"
-        self.core: Any = _core.Newton(problem.core, state["rows"])
-        if problem.rows.blocks is not None:
-            self.core = BlockNewton(problem, state["rows"])
+        self.core = passes
         self.ranges = normal.row_ranges(problem)
 
     def visit_range(self) -> int:
@@ -366,7 +380,11 @@ class _Iteration:
         state = self.state
         self._step_by(step)
         state["direction"][:-1], state["direction"][-1] = state["w"], state["b"][0]
-        state["rows"][0], state["sums"][-1] = 1.0, 0.0
+        if isinstance(self.core, Elsewhere):
+            self.core.fresh()
+        else:
+            state["rows"][0] = 1.0
+        state["sums"][-1] = 0.0
         state["search"][_STEP] = 1.0
         state["numbers"][[_BEFORE, _WIDTH, _EVERY]] = 0.0, _NEXT_WIDTH, 1.0
         state["flags"][_MOVING] = 1

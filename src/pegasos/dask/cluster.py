@@ -1,0 +1,395 @@
+"""Parts on the workers of a Dask cluster: who holds which, asking all of them, and losing some.
+
+``ask`` calls a method of every part where it is, one task per worker, and returns the sum of the
+replies. Tasks depend on nothing but what is sent along, so that a loss never replays earlier
+rounds. When workers are lost their parts are made again elsewhere, from their own chunks, and
+whoever asked gets a ``PartsLostError``: what is to become of the duals is not decided here.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+import uuid
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import Any
+
+from pegasos.dask.errors import ClusterError, PartsLostError, WorkersLostError
+from pegasos.dask.health import Health
+from pegasos.dask.part import hold, work
+from pegasos.dask.reply import merged
+from pegasos.dask.source import Source
+from pegasos.interrupt import Interruption
+
+_POLL = 0.5  # seconds between two looks at the workers while a reply is awaited
+_BY_ITSELF = 1 << 16  # bytes of arguments that go with every task; more are sent once and shared
+_FAN_IN = 8  # replies that one task, or the client, adds up
+_PARTS_PER_WORKER = 2  # so that a worker that joins can be given some
+_TRIES = 5  # of bringing parts up
+
+
+class InterruptedRoundError(Exception):
+    """Ctrl-C, while replies were awaited."""
+
+
+@dataclass
+class Cluster:
+    """The parts of a source, spread over the workers."""
+
+    client: Any
+    source: Source
+    timeout: float
+    threads: int | None = None
+    interruption: Interruption = field(default_factory=Interruption)
+    rounds: int = 0  # replies that were awaited
+    setup: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    # Of the solver at work: rows that it has here, and duals as of the last certificate.
+    desk: Any = None
+    saved: dict[str, Any] = field(default_factory=dict)
+    kept: Any = None  # the model that was certified last
+
+    def __post_init__(self) -> None:
+        """Look at the workers."""
+        self.run = uuid.uuid4().hex[:12]
+        self.lock = threading.RLock()
+        self.generation = 0
+        self.health = Health(self.client, self.timeout)
+        self.holder: dict[str, str] = {}
+        self.held: dict[str, Any] = {}  # futures that keep the parts in memory
+        self.numbers = itertools.count()
+        self._workers()
+        loaded = self._load(list(range(len(self.source.chunks))))
+        groups = self.source.groups(self._locations(loaded), _PARTS_PER_WORKER)
+        self.chunks: dict[str, list[int]] = {
+            f"part {i + 1} of {len(groups)}": g for i, g in enumerate(groups)
+        }
+        self._bring_up(list(self.chunks), {}, loaded)
+
+    # Bringing parts up.
+    def _workers(self) -> list[str]:
+        """The usable workers; waits for one if there is none."""
+        deadline = time.monotonic() + self.timeout
+        while True:
+            self.health.look(now=True)
+            workers = self.health.usable()
+            if workers:
+                return workers
+            if time.monotonic() > deadline:
+                raise ClusterError(
+                    f"no worker has been there for {self.timeout:g} s: start some, or raise timeout"
+                )
+            self._check_interrupt()
+            time.sleep(_POLL)
+
+    def _load(self, numbers: list[int]) -> dict[int, Any]:
+        """Chunks in the memory of workers, whichever the scheduler likes; it sees to losses."""
+        futures = {number: self.client.compute(self.source.bundle(number)) for number in numbers}
+        for number, future in futures.items():
+            while not self._loaded(number, future):
+                self._check_interrupt()
+                self.health.look()
+                for address in [a for a in self.health.workers if self.health.silent(a)]:
+                    self._forget({address})
+                self._workers()
+        return futures
+
+    def _loaded(self, number: int, future: Any) -> bool:
+        """Whether a chunk is in memory; raises if it never will be."""
+        from distributed import CancelledError, wait
+
+        try:
+            with self.client.as_current():
+                wait([future], timeout=_POLL)
+        except TimeoutError:
+            return False
+        except CancelledError as error:
+            raise self._cannot(number, error) from error
+        if future.status == "error":
+            failure = future.exception(timeout=self.timeout)
+            raise self._cannot(number, failure) if _infrastructure(failure) else failure
+        if future.status in ("cancelled", "lost"):
+            raise self._cannot(number, CancelledError(future.status))
+        return bool(future.status == "finished")
+
+    def _cannot(self, number: int, error: Any) -> ClusterError:
+        name = next((n for n, numbers in self.chunks.items() if number in numbers), "a part")
+        return ClusterError(
+            f"{name} (chunk {number} of {len(self.source.chunks)}) was lost with its worker and "
+            f"cannot be computed again: {error!r}; rows that were scattered from a client, or "
+            "whose files are gone, cannot"
+        )
+
+    def _locations(self, futures: dict[int, Any]) -> dict[int, str | None]:
+        """Where chunks are."""
+        keys = {future.key: number for number, future in futures.items()}
+        try:
+            found = self.client.sync(
+                self.client.scheduler.who_has, keys=list(keys), callback_timeout=self.timeout
+            )
+        except (OSError, TimeoutError):
+            found = {}
+        where: dict[int, str | None] = dict.fromkeys(futures)
+        for key, holders in found.items():
+            where[keys[key]] = min(holders, default=None)
+        return where
+
+    def _bring_up(
+        self, names: list[str], wanted: dict[str, str], loaded: dict[int, Any] | None = None
+    ) -> None:
+        """Make these parts: on the worker wanted, or where the rows are, or where there is room."""
+        error: Exception | None = None
+        for _ in range(_TRIES):
+            if loaded is None:
+                loaded = self._load(sorted({n for name in names for n in self.chunks[name]}))
+            here = self._locations(loaded)
+            first = {name: wanted.get(name, here[self.chunks[name][0]]) for name in names}
+            places = self._places(first, self._workers())
+            futures = {
+                name: self.client.submit(
+                    hold, self._key(name), [loaded[n] for n in self.chunks[name]], self.threads,
+                    key=f"pegasos-hold-{self.run}-{next(self.numbers)}", workers=[place],
+                    allow_other_workers=False, pure=False,
+                )
+                for name, place in places.items()
+            }  # fmt: skip
+            try:
+                for name, future in futures.items():
+                    self._await(future, set(places.values()))
+                    self.holder[name], self.held[name] = places[name], future
+                self._replay(names)
+                return
+            except WorkersLostError as lost:
+                error = lost
+                for future in futures.values():
+                    future.release()
+                self._forget(lost.addresses)
+                names = sorted({*names, *(n for n in self.chunks if n not in self.holder)})
+                wanted, loaded = {}, None
+        raise ClusterError(f"workers are lost as soon as they are given rows: {error}")
+
+    def _places(self, wanted: dict[str, str | None], workers: list[str]) -> dict[str, str]:
+        load = dict.fromkeys(workers, 0)
+        for address in self.holder.values():
+            if address in load:
+                load[address] += 1
+        places: dict[str, str] = {}
+        for name, like in wanted.items():
+            chosen = min(workers, key=lambda a: (load[a], a))
+            if like is not None and like in load:
+                chosen = like
+            load[chosen] += 1
+            places[name] = chosen
+        return places
+
+    def _key(self, name: str) -> str:
+        """What the part is called in the memory of a worker."""
+        return f"{self.run}:{name}"
+
+    def _replay(self, names: list[str]) -> None:
+        """Tell new parts what the others know."""
+        for command, common in self.setup:
+            self._ask(command, common, {}, names)
+
+    def _forget(self, addresses: set[str]) -> None:
+        """Give up workers, and what they held."""
+        for address in addresses:
+            if self.health.silent(address):
+                self.health.remove(address)
+        for name in [n for n, a in self.holder.items() if a in addresses]:
+            del self.holder[name]
+            self.held.pop(name).cancel(force=True)
+
+    def recover(self, addresses: set[str], generation: int) -> None:
+        """Make what the lost workers held again, unless another thread did."""
+        with self.lock:
+            if generation < self.generation:
+                return
+            self._forget(addresses)
+            self._restore_missing()
+
+    def _restore_missing(self) -> None:
+        missing = [name for name in self.chunks if name not in self.holder]
+        if missing:
+            self._bring_up(missing, {})
+        self.generation += 1
+
+    def move_to_newcomers(self) -> dict[str, str]:
+        """Parts that should go to workers that joined, and where; one for each of them."""
+        self.health.look()
+        load: dict[str, list[str]] = {a: [] for a in self.health.usable()}
+        for name, address in self.holder.items():
+            load.setdefault(address, []).append(name)
+        moves: dict[str, str] = {}
+        for address in [a for a, names in load.items() if not names]:
+            busiest = max(load, key=lambda a: len(load[a]))
+            if len(load[busiest]) < 2:
+                break
+            moves[load[busiest].pop()] = address
+        return moves
+
+    def move(self, moves: dict[str, str]) -> None:
+        """Make parts anew on other workers; their duals have to be brought along."""
+        with self.lock:
+            for name in moves:
+                self.held.pop(name).cancel(force=True)
+                del self.holder[name]
+            self._bring_up(list(moves), dict(moves))
+
+    # Asking.
+    def ask(
+        self,
+        command: str,
+        common: dict[str, Any] | None = None,
+        each: dict[str, dict[str, Any]] | None = None,
+    ) -> dict[str, Any]:
+        """The merged reply of all parts; ``each`` has more arguments for some of them."""
+        with self.lock:
+            generation = self.generation
+        try:
+            return self._ask(command, common or {}, each or {}, list(self.chunks))
+        except WorkersLostError as lost:
+            self.recover(lost.addresses, generation)
+            raise PartsLostError from lost
+
+    def keep(self, command: str, common: dict[str, Any]) -> dict[str, Any]:
+        """Ask, and ask parts that come up later, too."""
+        self.setup = [entry for entry in self.setup if entry[0] != command]
+        while True:
+            try:
+                reply = self.ask(command, common)
+            except PartsLostError:
+                continue
+            self.setup.append((command, common))
+            return reply
+
+    def _ask(
+        self,
+        command: str,
+        common: dict[str, Any],
+        each: dict[str, dict[str, Any]],
+        names: list[str],
+    ) -> dict[str, Any]:
+        by_worker: dict[str, list[str]] = defaultdict(list)
+        for name in names:
+            by_worker[self._holder_of(name)].append(name)
+        workers = set(by_worker)
+        shared = self._shared(common, sorted(workers)[0])
+        futures = []
+        for address, here in sorted(by_worker.items()):
+            own = {self._key(name): each[name] for name in here if name in each}
+            future = self.client.submit(
+                work, [self._key(name) for name in here], command, shared, own,
+                key=f"pegasos-{command}-{self.run}-{next(self.numbers)}", workers=[address],
+                allow_other_workers=False, pure=False,
+            )  # fmt: skip
+            futures.append(future)
+        while len(futures) > _FAN_IN:
+            futures = [
+                self.client.submit(
+                    merged, *futures[i : i + _FAN_IN], pure=False,
+                    key=f"pegasos-merge-{self.run}-{next(self.numbers)}",
+                )
+                for i in range(0, len(futures), _FAN_IN)
+            ]  # fmt: skip
+        replies = [self._result(future, workers) for future in futures]
+        self.rounds += 1
+        reply, missing = merged(*replies)
+        if missing:
+            # Their worker was restarted under the same address.
+            raise WorkersLostError({self._holder_of(key.split(":", 1)[1]) for key in missing})
+        return {name: self._named(how, value) for name, (how, value) in reply.items()}
+
+    def _named(self, how: str, value: Any) -> Any:
+        if how != "each":
+            return value
+        return {key.split(":", 1)[1]: own for key, own in value.items()}
+
+    def _holder_of(self, name: str) -> str:
+        try:
+            return self.holder[name]
+        except KeyError:
+            raise WorkersLostError(set()) from None
+
+    def _shared(self, common: dict[str, Any], address: str) -> Any:
+        """Arguments of all parts: sent to one worker, from where the others fetch them."""
+        size = sum(getattr(value, "nbytes", 0) for value in common.values())
+        if size < _BY_ITSELF:
+            return common
+        try:
+            return self.client.scatter(
+                [common], workers=[address], hash=False, timeout=self.timeout
+            )[0]
+        except (OSError, TimeoutError) as error:
+            self.health.look(now=True)
+            raise WorkersLostError({address}) from error
+
+    def _result(self, future: Any, workers: set[str]) -> Any:
+        """What a task returned; raises if one of the workers it depends on is lost meanwhile."""
+        self._await(future, workers)
+        while True:
+            try:
+                return future.result(timeout=_POLL)
+            except TimeoutError:
+                self._check(workers)
+            except Exception as error:
+                self._explain(error, workers)
+
+    def _await(self, future: Any, workers: set[str]) -> None:
+        """Wait until a task is done; what it returned stays where it is."""
+        from distributed import CancelledError, wait
+
+        while True:
+            self._check_interrupt()
+            try:
+                with self.client.as_current():
+                    wait([future], timeout=_POLL)
+            except TimeoutError:
+                self._check(workers)
+                continue
+            except CancelledError as error:
+                self._explain(error, workers)
+            if future.status == "finished":
+                return
+            if future.status == "error":
+                self._explain(future.exception(timeout=self.timeout), workers)
+            self._explain(CancelledError(future.status), workers)
+
+    def _explain(self, error: Any, workers: set[str]) -> None:
+        """Raise what a task's failure means: an error of its own, or workers that are lost."""
+        if not _infrastructure(error):
+            raise error
+        self._check(workers, now=True)
+        # All are well: what it needed was lost on the way, and all of it is made again.
+        raise WorkersLostError(set()) from error
+
+    def _check(self, workers: set[str], *, now: bool = False) -> None:
+        self.health.look(now=now)
+        lost = self.health.lost(workers)
+        if lost:
+            raise WorkersLostError(lost)
+
+    def _check_interrupt(self) -> None:
+        if self.interruption.requested:
+            raise InterruptedRoundError
+
+    def keep_model(self, lanes: Any, W: Any, b: Any, proof: Any) -> None:
+        """Remember what is proven, should the cluster be lost."""
+        if self.kept is not None:
+            with self.lock:
+                self.kept.put(lanes, W, b, proof)
+
+    def close(self) -> None:
+        """Let go of all parts."""
+        for future in self.held.values():
+            future.release()
+        self.held.clear()
+        self.holder.clear()
+
+
+def _infrastructure(error: Any) -> bool:
+    """Whether an error is the cluster's, not the task's."""
+    from distributed import CancelledError, KilledWorker
+
+    return isinstance(error, CancelledError | KilledWorker | OSError | TimeoutError)

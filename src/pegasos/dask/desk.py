@@ -1,0 +1,182 @@
+"""The client's desk: the few rows that decide are worked on together.
+
+Rows that are hard to classify are hard because of each other, and those of different parts take
+many rounds to agree through shared weights. There are few of them, and a row of sparse data is far
+smaller than the weights: so they are sent here, once, and their duals moved on this machine, with
+those of all other rows standing still.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pegasos.certificate import Floats
+from pegasos.dask.local import DUAL, LOSS, SQUARES, Sent, terms
+from pegasos.dask.part import joined
+from pegasos.dask.problem import ClusterProblem
+from pegasos.problem import Problem, part_of_problem
+from pegasos.rows import Rows, as_rows
+from pegasos.solvers.dual import DualCoordinate
+
+_EPOCHS = 5  # before a look at how far it is
+_LOOKS = 12  # at most
+_NEAR = 0.1  # of the gap aimed at may be left here
+_ANSWERED = 0.5  # of what sum a y was at the multiplier's last step
+
+
+class Desk:
+    """Rows of all parts, with their duals of all lanes."""
+
+    def __init__(self, most_bytes: float) -> None:
+        """Empty."""
+        self.most_bytes = most_bytes
+        self.sent: list[tuple[str, Sent]] = []
+        self.n = 0
+        self.bytes = 0.0
+        self.rows: Rows | None = None
+        self.duals: Floats = np.zeros((0, 0))
+
+    @property
+    def room(self) -> float:
+        """Bytes that may still come."""
+        return max(0.0, self.most_bytes - self.bytes)
+
+    def add(self, rows: dict[str, Sent], bias: float) -> None:
+        """Take rows in."""
+        if not rows:
+            return
+        for name in sorted(rows):
+            sent = rows[name]
+            self.sent.append((name, sent))
+            self.n += len(sent.ids)
+            self.bytes += float(getattr(sent.X, "nnz", 0) * 12 or sent.X.nbytes)
+        self.X = joined([sent.X for _, sent in self.sent])
+        self.labels = np.concatenate([sent.labels for _, sent in self.sent])
+        first = self.sent[0][1].weight
+        self.weight = None if first is None else np.concatenate([_weight(s) for _, s in self.sent])
+        before = self.duals if self.rows is not None else np.zeros((0, self.labels.shape[1]))
+        new = [rows[name].duals for name in sorted(rows)]
+        self.duals = np.concatenate([before, *new])
+        self.rows = as_rows(self.X, bias=bias)
+
+    def by_part(self) -> dict[str, dict[str, Any]]:
+        """The ids and duals of the rows of each part."""
+        found: dict[str, list[tuple[Any, Floats]]] = {}
+        at = 0
+        for name, sent in self.sent:
+            found.setdefault(name, []).append((sent.ids, self.duals[at : at + len(sent.ids)]))
+            at += len(sent.ids)
+        return {
+            name: {
+                "ids": np.concatenate([ids for ids, _ in pieces]),
+                "duals": np.concatenate([duals for _, duals in pieces]),
+            }
+            for name, pieces in found.items()
+        }
+
+    def rescale(self, factors: Any) -> None:
+        """Change the duals by a function of them and their bounds."""
+        if self.rows is not None:
+            self.duals = factors(self.duals)
+
+    def problem(self, whole: ClusterProblem) -> Problem:
+        """The lanes over the rows here."""
+        assert self.rows is not None
+        intercept = "regularized" if whole.intercept == "free" else whole.intercept
+        return part_of_problem(
+            self.rows, self.labels[:, whole.ids], self.weight, whole.positive, whole.negative,
+            whole.s, whole.total_weight, intercept, whole.loss,
+        )  # fmt: skip
+
+    def sums(self, whole: ClusterProblem, W: Floats) -> Floats:
+        """(3, lanes): the loss at W, sum a and sum a^2 / 4c of the rows here."""
+        out = np.zeros((3, whole.lanes))
+        if self.rows is None:
+            return out
+        problem = self.problem(whole)
+        z = np.empty((self.n, whole.lanes))
+        self.rows.core.products(W, z, 1)
+        slack = 1.0 - problem.labels * z
+        found = terms(whole.loss, slack, self.duals[:, whole.ids], problem.costs())
+        out[LOSS], out[DUAL], out[SQUARES] = (part.sum(axis=0) for part in found)
+        return out
+
+    def solve(
+        self, whole: ClusterProblem, W: Floats, tol: float, seed: int, free: Multiplier | None
+    ) -> Floats:
+        """Move the duals here until little is to be gained; the weights then.
+
+        The centre of a free intercept moves as it goes.
+        """
+        if self.rows is None:
+            return W
+        problem = self.problem(whole)
+        solver = DualCoordinate(second_order=False)
+        a = self.duals[:, whole.ids]
+        for look in range(_LOOKS):
+            a, W = solver.moved(problem, a, W, _EPOCHS, seed + 7919 * look)
+            if free is not None:
+                free.move(W)
+            if self._left(problem, a, W) <= _NEAR * tol * _objective(whole, W):
+                break
+        self.duals[:, whole.ids] = a
+        return W
+
+    def _left(self, problem: Problem, a: Floats, W: Floats) -> float:
+        """What the rows here still add to the gap, in the worst lane."""
+        assert self.rows is not None
+        z = np.empty((self.n, problem.lanes))
+        self.rows.core.products(W, z, 1)
+        slack = 1.0 - problem.labels * z
+        losses, duals, squares = terms(problem.loss, slack, a, problem.costs())
+        return float((losses - duals * slack + squares).sum(axis=0).max())
+
+
+class Multiplier:
+    """That of sum a y = 0: b = centre + pull sum a y, which W's last row holds.
+
+    A step moves the centre to b, and b as far again. It is worth its name only where the duals have
+    answered the last one: sum a y has become half of what it was then. Duals at their bounds would
+    not answer, and b run away. ``met`` is what sum a y was at the last step, of every lane.
+    """
+
+    def __init__(self, problem: ClusterProblem, centre: Floats, met: Floats) -> None:
+        """Both arrays are changed in place."""
+        self.scaling, self.lanes, self.s = problem.step_scaling, problem.lanes, problem.s
+        self.centre, self.met = centre, met
+
+    def balance(self, W: Floats) -> Floats:
+        """Sum a y."""
+        b = self.scaling * W[-1, : self.lanes]
+        return np.asarray((b - self.centre) * self.s / self.scaling**2)
+
+    def put(self, W: Floats, centre: Floats) -> None:
+        """Have this centre."""
+        W[-1, : self.lanes] += (centre - self.centre) / self.scaling
+        self.centre[:] = centre
+        self.met[:] = np.abs(self.balance(W))
+
+    def move(self, W: Floats, *, anyway: bool = False) -> None:
+        """Move the centre of the lanes that have answered, or of all."""
+        now = np.abs(self.balance(W))
+        moving = now <= _ANSWERED * self.met
+        if anyway:
+            moving[:] = True
+        b = self.scaling * W[-1, : self.lanes]
+        step = np.where(moving, b - self.centre, 0.0)
+        self.centre[moving], self.met[moving] = b[moving], now[moving]
+        W[-1, : self.lanes] += step / self.scaling
+
+
+def _objective(problem: ClusterProblem, W: Floats) -> float:
+    """Half the penalty: a lower bound of the objective at the optimum, of the smallest lane."""
+    w = W[:-1, : problem.lanes]
+    size: float = (problem.s * np.einsum("jk,jk->k", w, w)).min()
+    return size / 2
+
+
+def _weight(sent: Sent) -> Floats:
+    assert sent.weight is not None
+    return sent.weight

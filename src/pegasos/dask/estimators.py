@@ -1,0 +1,302 @@
+"""LinearSVC and LinearSVCCV with rows on a Dask cluster."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import Any, Literal, Self
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from pegasos.arguments import whole
+from pegasos.dask.client import DEFAULT_TIMEOUT, check_timeout, client_of
+from pegasos.dask.fitting import Fitted, on_cluster, train_on_cluster
+from pegasos.dask.path import ClusterPath, cross_validate_on_cluster
+from pegasos.dask.predictions import by_chunks, is_collection
+from pegasos.dask.source import Source, source_of
+from pegasos.estimators import cv, linear
+from pegasos.estimators.base import LinearClassifier
+from pegasos.progress import ProgressLine
+from pegasos.solvers import Solver
+from pegasos.tasks.options import checked_training
+from pegasos.tasks.training import Training
+
+
+class ClusterClassifier(LinearClassifier):
+    """What both share: options, the client, and predictions on collections."""
+
+    client: Any
+    timeout: float
+    _local: type[LinearClassifier]  # the same on one machine
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters, but for the client: it can be neither copied nor saved."""
+        found: dict[str, Any] = super().get_params(deep)
+        found.pop("client", None)
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the client."""
+        state: dict[str, Any] = super().__getstate__()
+        return {**state, "client": None}
+
+    def decision_function(self, X: Any) -> Any:
+        """w.x + b; of a Dask collection a Dask array, computed where and when it is needed."""
+        if not is_collection(X):
+            return super().decision_function(X)
+        check_is_fitted(self, "coef_")
+        local = self._plain()
+        count = len(self.classes_)
+        columns = None if count == 2 else count
+        return by_chunks(
+            X, local.decision_function, np.empty((0,) * (1 if count == 2 else 2)), columns
+        )
+
+    def predict(self, X: Any) -> Any:
+        """The class with the largest score; of a Dask collection a Dask array, lazily."""
+        if not is_collection(X):
+            return super().predict(X)
+        check_is_fitted(self, "coef_")
+        return by_chunks(X, self._plain().predict, self.classes_[:0], None)
+
+    def to_local(self) -> Any:
+        """The plain estimator of one machine, fitted: same parameters, same model and proof."""
+        local = self._local()
+        known = local.get_params()
+        local.set_params(**{k: v for k, v in self.get_params().items() if k in known})
+        for name, value in vars(self).items():
+            fitted = name.endswith("_") and not name.startswith("__")
+            if fitted or name in ("_labels", "_pairs"):
+                setattr(local, name, value)
+        return local
+
+    def _plain(self) -> LinearClassifier:
+        """Only what predicts: it travels with every chunk."""
+        plain = linear.LinearSVC()
+        for name in ("coef_", "intercept_", "classes_", "n_features_in_", "_labels", "_pairs"):
+            setattr(plain, name, getattr(self, name))
+        return plain
+
+    def _options(self, stack: ExitStack, began: float, C: Any, lam: Any) -> Training:
+        training = checked_training(
+            C=C, lam=lam, loss=self.loss, solver=self.solver, tol=self.tol,
+            intercept=self.intercept, fit_intercept=self.fit_intercept,
+            intercept_scaling=self.intercept_scaling, multi_class="ovr", max_iter=self.max_iter,
+            max_time=self.max_time,
+            seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
+            n_jobs=self.n_jobs, callbacks=self.callbacks, began=began,
+        )  # fmt: skip
+        check_timeout(self.timeout)
+        if not self.verbose:
+            return training
+        line = stack.enter_context(ProgressLine(self.tol, type(self).__name__))
+        return replace(training, callbacks=(*training.callbacks, line))
+
+    def _keep(self, fitted: Fitted, source: Source) -> None:
+        """Store the model; raise if the cluster failed, after the last certified one is kept."""
+        assert fitted.classes is not None
+        self.classes_, self._labels, self._pairs = fitted.classes, None, False
+        self.n_features_in_ = fitted.rows.d
+        self._forget("feature_names_in_")
+        if source.names is not None:
+            self.feature_names_in_ = np.array(source.names, dtype=object)
+        self._store_calibrators(None)
+        self._store(fitted.outcome, warn=fitted.error is None)
+        if fitted.error is not None:
+            self.stop_reason_ = "cluster_failed"
+            raise fitted.error
+
+
+class LinearSVC(ClusterClassifier):
+    """``pegasos.LinearSVC`` on a Dask cluster: rows stay on their workers.
+
+    Parameters
+    ----------
+    C, lam, loss, solver, tol, intercept, fit_intercept, intercept_scaling, class_weight,
+    max_iter, max_time, random_state, callbacks, verbose : as in ``pegasos.LinearSVC``; the
+        solvers are ``"auto"``, ``"dual"``, ``"newton"`` and ``"interior"``. More than two classes
+        are trained each against the rest. An iteration of ``dual`` is a round: the weights go to
+        all workers, and their changes come back.
+    n_jobs : threads of a worker's tasks; None: as many as the worker has.
+    timeout : seconds without a sign of life after which a worker is given up, and its rows are
+        computed again on others.
+    client : a ``dask.distributed.Client``; None takes the default one. It is no part of
+        ``get_params``, and is neither copied nor saved.
+
+    ``fit`` takes Dask arrays (dense, or of CSR chunks), data frames, or delayed parts. A worker
+    that is killed, stopped or cut off costs a few rounds: its rows are computed again elsewhere.
+    Where they cannot be, ``fit`` raises ``pegasos.dask.ClusterError``, and the attributes hold the
+    model that was certified last. Workers that join are given rows.
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_, certificate_, history_, n_iter_, stop_reason_, ... : as in
+        ``pegasos.LinearSVC``.
+    """
+
+    _local = linear.LinearSVC
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        lam: float | None = None,
+        loss: Literal["hinge", "squared_hinge"] = "hinge",
+        solver: str | Solver = "auto",
+        tol: float = 1e-3,
+        intercept: Literal["auto", "none", "regularized", "free"] = "auto",
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        class_weight: Any = None,
+        max_iter: float | None = None,
+        max_time: float | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        callbacks: Any = (),
+        verbose: int = 0,
+        timeout: float = DEFAULT_TIMEOUT,
+        client: Any = None,
+    ) -> None:
+        """Keep the parameters; they are checked by ``fit``."""
+        self.C = C
+        self.lam = lam
+        self.loss = loss
+        self.solver = solver
+        self.tol = tol
+        self.intercept = intercept
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.callbacks = callbacks
+        self.verbose = verbose
+        self.timeout = timeout
+        self.client = client
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Train on Dask collections, or on a list of delayed (X, y) or (X, y, weight) parts."""
+        began = time.perf_counter()
+        with ExitStack() as stack:
+            training = self._options(stack, began, self.C, self.lam)
+            source = source_of(X, y, sample_weight)
+            client = client_of(self.client)
+            cluster = stack.enter_context(on_cluster(client, source, training, self.timeout))
+            fitted = train_on_cluster(cluster, training, self.class_weight)
+        self._keep(fitted, source)
+        return self
+
+
+class LinearSVCCV(ClusterClassifier):
+    """``LinearSVC`` on a cluster, with C chosen by cross-validation there.
+
+    All folds are lanes of the same rounds; each C starts from the duals of the one before. Rows are
+    dealt to folds at random within each class, on the workers that hold them.
+
+    Parameters
+    ----------
+    Cs : values of C; a number of them is that many from 1e-4 to 1e4, evenly in their logarithms.
+    cv : number of folds.
+    refit : False leaves the fit on all rows out.
+    rule : ``"best"`` mean accuracy, or ``"one_se"``: the smallest C within one standard error.
+    loss, solver, tol, ..., timeout, client : as in ``LinearSVC``.
+
+    Attributes
+    ----------
+    C_, best_score_, best_index_, Cs_, scores_ : the chosen C, its mean accuracy, its place in
+        ``Cs_``, and all accuracies (Cs, folds).
+    path_ : ``scores``, ``certificate`` (Cs, lanes; those of a fold together), ``rounds`` of each C.
+    coef_, intercept_, certificate_, ... : of the fit on all rows at C_.
+    """
+
+    _local = cv.LinearSVCCV
+
+    def __init__(
+        self,
+        *,
+        Cs: Any = 10,
+        cv: int = 5,
+        refit: bool = True,
+        rule: Literal["best", "one_se"] = "best",
+        loss: Literal["hinge", "squared_hinge"] = "hinge",
+        solver: str | Solver = "auto",
+        tol: float = 1e-3,
+        intercept: Literal["auto", "none", "regularized", "free"] = "auto",
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        class_weight: Any = None,
+        max_iter: float | None = None,
+        max_time: float | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        callbacks: Any = (),
+        verbose: int = 0,
+        timeout: float = DEFAULT_TIMEOUT,
+        client: Any = None,
+    ) -> None:
+        """Keep the parameters; they are checked by ``fit``."""
+        self.Cs = Cs
+        self.cv = cv
+        self.refit = refit
+        self.rule = rule
+        self.loss = loss
+        self.solver = solver
+        self.tol = tol
+        self.intercept = intercept
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.callbacks = callbacks
+        self.verbose = verbose
+        self.timeout = timeout
+        self.client = client
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Choose C, then train on all rows with it."""
+        began = time.perf_counter()
+        Cs = cv.strengths(self.Cs)
+        folds = whole("cv", self.cv)
+        if folds < 2:
+            raise ValueError(f"cv must be at least 2 folds, got {self.cv}")
+        if self.rule not in ("best", "one_se"):
+            raise ValueError(f"rule must be 'best' or 'one_se', got {self.rule!r}")
+        with ExitStack() as stack:
+            training = self._options(stack, began, float(Cs[0]), None)
+            source = source_of(X, y, sample_weight)
+            client = client_of(self.client)
+            cluster = stack.enter_context(on_cluster(client, source, training, self.timeout))
+            path = cross_validate_on_cluster(cluster, training, Cs, folds, self.class_weight)
+            self._keep_path(path)
+            if not self.refit:
+                return self
+            at_best = replace(training, C=self.C_)
+            fitted = train_on_cluster(cluster, at_best, self.class_weight)
+        self._keep(fitted, source)
+        return self
+
+    def _keep_path(self, path: ClusterPath) -> None:
+        self._forget("coef_", "intercept_", "classes_")
+        self.path_, self.Cs_, self.scores_ = path, path.C, path.scores
+        if np.isnan(path.scores).all():
+            raise ValueError("nothing was trained: the fit was interrupted, or max_time too short")
+        self.best_index_ = path.best(self.rule)
+        self.C_ = float(path.C[self.best_index_])
+        self.best_score_ = float(path.scores[self.best_index_].mean())
+        if path.ended is not None:
+            warnings.warn(
+                f"The path over C stopped ({path.ended}) before its end: {self.C_:g} is the best "
+                "of those that were tried.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )

@@ -1,0 +1,288 @@
+"""A round of dual coordinate ascent on one part, from the weights that all parts share.
+
+The part moves its duals as if the other parts stood still, with the curvature of its own changes
+``sigma`` times as large (CoCoA+: Ma et al. 2015, "Adding vs. Averaging in Distributed Primal-Dual
+Optimization"). Its changes are a proposal: how far all parts follow theirs is decided by the
+client, who tells it with the next call (``settle``).
+
+Rows whose duals are the furthest from settled go to the client's desk (``pegasos.dask.desk``), as
+many as a message has room for. They are away from then on: the part leaves them alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pegasos import _core
+from pegasos.certificate import Floats
+from pegasos.dask.packed import Packed, pack, unpack
+from pegasos.dask.reply import Reply
+from pegasos.problem import Problem, part_of_problem
+from pegasos.rows import Rows
+from pegasos.solvers.base import weight_zeros
+from pegasos.solvers.dual import DualCoordinate
+
+
+class Settled(NamedTuple):
+    """What becomes of a round's proposal: how far it is followed, per lane."""
+
+    round: int
+    lanes: NDArray[np.intp]
+    share: Floats
+
+
+@dataclass
+class Proposal:
+    """Changes of the duals (n, lanes) that wait for a decision."""
+
+    round: int
+    lanes: NDArray[np.intp]
+    change: Floats
+
+
+class Sent(NamedTuple):
+    """Rows that go to the desk."""
+
+    ids: NDArray[np.int64]
+    X: Any
+    labels: NDArray[np.int8]  # of all lanes
+    weight: Floats | None  # (rows, 1)
+    duals: Floats  # of all lanes
+
+
+# Entries of a step's sums, per lane: at the shared weights, and along the changes.
+LOSS, DUAL, SQUARES, RISE, CROSS, BEND = range(6)
+
+
+class DualPart:
+    """Duals of a part, and rounds on them."""
+
+    name: str
+    n: int
+    X: Any
+    rows: Rows | None
+    step_rows: Rows
+    problem: Problem
+    labels: NDArray[np.int8]
+    weight: Floats | None
+    threads: int
+    lanes: Any
+
+    def start_duals(self) -> None:
+        """All of them are zero, no row is away, nothing is proposed."""
+        self.duals = np.zeros((self.n, self.lanes.count))
+        self.away = np.zeros(self.n, dtype=bool)
+        self.proposal: Proposal | None = None
+        self.fresh = True
+
+    def is_fresh(self) -> Reply:
+        """Whether the duals are those of a part that has just come up."""
+        return (
+            {"fresh": ("each", {self.name: True})} if self.rows is not None and self.fresh else {}
+        )
+
+    def settle(self, settled: Settled | None) -> None:
+        """Follow the proposal as far as was decided."""
+        if settled is not None and self.proposal is not None:
+            if settled.round == self.proposal.round:
+                place = np.searchsorted(self.proposal.lanes, settled.lanes)
+                change = self.proposal.change[:, place] * settled.share
+                limit = self.problem.largest_duals()[:, settled.lanes]
+                here = ~self.away[:, None]
+                moved = np.clip(self.duals[:, settled.lanes] + change, 0.0, limit)
+                self.duals[:, settled.lanes] = np.where(here, moved, self.duals[:, settled.lanes])
+            self.proposal = None
+
+    def restore(self, *, duals: Packed | None = None) -> Reply:
+        """Go on from duals that were saved, if there are any for this part."""
+        if self.rows is not None and duals is not None:
+            self.duals[:] = unpack(duals, self.problem.largest_duals())
+            self.fresh = False
+        return {}
+
+    def scale(self, ratio: Floats) -> Reply:
+        """Duals for another s: each keeps what it adds to w, those at a bound go half way."""
+        if self.rows is not None:
+            at_bound = self.duals >= self.problem.largest_duals()
+            self.duals *= np.where(at_bound, np.sqrt(ratio), ratio)
+        return {}
+
+    def with_s(self, s: Floats) -> Reply:
+        """Another strength of regularization for every lane."""
+        self.lanes = replace(self.lanes, s=s)
+        if self.rows is not None:
+            p = self.problem
+            self.problem = part_of_problem(
+                p.rows, p.labels, self.weight, p.positive, p.negative, s, p.total_weight,
+                p.intercept, p.loss, self.threads,
+            )  # fmt: skip
+        return {}
+
+    def sync(self, *, live: NDArray[np.intp], ids: Any = None, duals: Any = None) -> Reply:
+        """Sum a y x over all rows; the rows ``ids`` are away and have these duals.
+
+        What is proposed is forgotten, and what else was away comes back.
+        """
+        if self.rows is None:
+            return {}
+        self.proposal, self.fresh = None, False
+        self.away[:] = False
+        self.take_duals(ids, duals)
+        labels = np.ascontiguousarray(self.labels[:, live])
+        a = np.ascontiguousarray(self.duals[:, live])
+        return {"U": ("sum", self._weighted(labels, a))}
+
+    def take_duals(self, ids: Any, duals: Any) -> None:
+        """The desk's duals of the rows that are away."""
+        if ids is not None and len(ids):
+            self.away[ids] = True
+            self.duals[ids] = duals
+
+    def _weighted(self, labels: NDArray[np.int8], a: Floats) -> Floats:
+        """(d + 1, lanes): sum a y x of the rows with the steps' constant feature."""
+        K = a.shape[1]
+        problem = self._steps(labels, np.arange(K), 1.0)
+        out = np.zeros((problem.rows.d + 1, K))
+        for k in range(K):
+            rows = np.flatnonzero(a[:, k]).astype(np.uint32)
+            column = np.zeros(out.shape[0])
+            if rows.size:
+                one = problem.take(np.array([k]))
+                _core.add_rows(one.core, rows, a[rows, k] * labels[rows, k], column)
+            out[:, k] = column
+        return out
+
+    def _steps(self, labels: NDArray[np.int8], live: NDArray[np.intp], sigma: float) -> Problem:
+        """The problem in which duals are moved: a free intercept has a constant feature there."""
+        p = self.problem
+        intercept = "regularized" if p.intercept == "free" else p.intercept
+        return part_of_problem(
+            self.step_rows, labels, self.weight, p.positive[live], p.negative[live],
+            p.s[live] / sigma, p.total_weight[live], intercept, p.loss, self.threads,
+        )  # fmt: skip
+
+    def step(
+        self,
+        *,
+        round: int,
+        live: NDArray[np.intp],
+        W: Any,
+        settled: Settled | None,
+        sigma: float,
+        epochs: int,
+        seed: int,
+        room: float,
+        floor: float,
+        carry: dict[str, Any],
+    ) -> Reply:
+        """Propose changes of the duals of the lanes ``live`` at the shared weights ``W``.
+
+        Rows that add at least ``floor`` to the gap go to the desk, the worst first, in at most
+        ``room`` bytes for all parts of this worker. ``carry`` hands the weights on to the next
+        part: parts of one worker see each other's changes.
+        """
+        if self.rows is None:
+            return {}
+        self.settle(settled)
+        shared = padded(W)
+        labels = np.ascontiguousarray(self.labels[:, live])
+        labels[self.away] = 0
+        a = np.ascontiguousarray(self.duals[:, live])
+        costs = np.ascontiguousarray(self._costs(labels, live))
+        slack = 1.0 - labels * self._products(shared, live.size)
+        losses, duals, squares = terms(self.problem.loss, slack, a, costs)
+        sums = np.zeros((6, live.size))
+        sums[LOSS], sums[DUAL], sums[SQUARES] = losses.sum(0), duals.sum(0), squares.sum(0)
+        reply: Reply = {}
+        scores = (losses - duals * slack + squares).sum(axis=1)
+        sent = self._send(scores, carry.get("room", room), floor)
+        if sent is not None:
+            carry["room"] = carry.get("room", room) - sent[1]
+            reply["rows"] = ("each", {self.name: sent[0]})
+            labels[self.away] = 0
+        start = carry.get("W", shared)
+        problem = self._steps(labels, live, sigma)
+        moved, after = _solve(problem, a, start, epochs, seed + 1000 * round)
+        # Padded lanes stay zero.
+        change = moved - a
+        change[self.away] = 0.0
+        sums[RISE] = change.sum(axis=0)
+        if self.problem.loss == "squared_hinge":
+            by_cost = np.divide(change, 2 * costs, out=np.zeros_like(change), where=costs > 0)
+            sums[CROSS], sums[BEND] = (a * by_cost).sum(0), (change * by_cost).sum(0)
+        carry["W"] = after
+        self.proposal = Proposal(round, live, change)
+        vector = (after - start)[:, : live.size] / sigma
+        reply["vector"] = ("sum", vector.astype(np.asarray(W).dtype))
+        reply["sums"] = ("sum", sums)
+        return reply
+
+    def _costs(self, labels: NDArray[np.int8], live: NDArray[np.intp]) -> Floats:
+        p = self.problem
+        costs = np.where(labels > 0, p.positive[live], p.negative[live]) * np.abs(labels)
+        return costs if self.weight is None else costs * self.weight
+
+    def _products(self, W: Floats, lanes: int) -> Floats:
+        out = np.empty((self.n, lanes))
+        self.step_rows.core.products(W, out, self.threads)
+        return out
+
+    def _send(self, scores: Floats, room: float, floor: float) -> tuple[Sent, float] | None:
+        """The rows with the largest scores that there is room for, and the bytes they take."""
+        size = self._row_sizes()
+        most = int(min(self.n, room / max(1.0, float(size.min()))))
+        if most < 1:
+            return None
+        worst = np.argpartition(-scores, most - 1)[:most] if most < self.n else np.arange(self.n)
+        worst = worst[(scores[worst] >= floor) & (scores[worst] > 0)]
+        worst = worst[np.argsort(-scores[worst], kind="stable")]
+        worst = np.sort(worst[np.cumsum(size[worst]) <= room])
+        if not worst.size:
+            return None
+        self.away[worst] = True
+        weight = None if self.weight is None else self.weight[worst]
+        sent = Sent(worst, self.X[worst], self.labels[worst], weight, self.duals[worst])
+        return sent, float(size[worst].sum())
+
+    def _row_sizes(self) -> Floats:
+        """Bytes of every row in a message."""
+        more = 16.0 + 9.0 * self.lanes.count + (0 if self.weight is None else 8)
+        if hasattr(self.X, "indptr"):
+            bytes_ = self.X.data.itemsize + self.X.indices.itemsize
+            sizes: Floats = np.diff(self.X.indptr) * float(bytes_) + 8.0 + more
+            return sizes
+        return np.full(self.n, self.X.shape[1] * float(self.X.itemsize) + more)
+
+    def snapshot(self) -> Reply:
+        """The duals as they are, packed."""
+        if self.rows is None:
+            return {}
+        return {"duals": ("each", {self.name: pack(self.duals, self.problem.largest_duals())})}
+
+
+def terms(loss: str, slack: Floats, a: Floats, costs: Floats) -> tuple[Floats, Floats, Floats]:
+    """Of every row and lane: the loss, a (0 if it is not in the lane), and a^2 / 4c."""
+    inside = costs > 0
+    a = np.where(inside, a, 0.0)
+    over = np.maximum(slack, 0.0)
+    if loss == "squared_hinge":
+        squares = np.divide(a * a, 4 * costs, out=np.zeros_like(a), where=inside)
+        return costs * over * over, a, squares
+    return costs * over, a, np.zeros_like(a)
+
+
+def padded(W: Any) -> Floats:
+    """Weights (d + 1, lanes) as the core takes them."""
+    out = weight_zeros((W.shape[0], _core.padded_lanes(W.shape[1])))
+    out[:, : W.shape[1]] = W
+    return out
+
+
+def _solve(problem: Problem, a: Floats, W: Floats, epochs: int, seed: int) -> tuple[Floats, Floats]:
+    """Passes over the rows from duals a and weights W, which need not be those of a alone."""
+    solver = DualCoordinate(second_order=False)
+    return solver.moved(problem, a, W, epochs, seed)

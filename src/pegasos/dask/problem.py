@@ -1,0 +1,146 @@
+"""The problem as the client knows it: sizes and sums, while the rows are on the workers."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pegasos.certificate import Floats
+from pegasos.problem import Problem
+from pegasos.rows import Rows
+
+if TYPE_CHECKING:
+    from pegasos.dask.cluster import Cluster
+
+
+@dataclass(frozen=True)
+class _Ranges:
+    """All rows are one block: the workers visit them at the same time."""
+
+    n: int
+    dense: bool
+    transform: None = None
+    exact_norms: bool = True
+    aligned: bool = True
+
+    def ranges(self) -> list[tuple[int, int]]:
+        return [(0, self.n)]
+
+
+@dataclass(frozen=True)
+class ClusterRows:
+    """What there is to know of rows without seeing one; names as of ``pegasos.rows.Rows``."""
+
+    n: int
+    d: int
+    row_size: float
+    row_bytes: float
+    longest: int
+    squared_norms: Floats  # the largest of them alone
+    mean_norm: float
+    blocks: Any
+    dense: None = None
+    condition: float = 1.0
+
+    def largest(self) -> int:
+        """The row with the largest norm; on which worker is not known."""
+        return 0
+
+
+@dataclass(frozen=True)
+class ClusterProblem(Problem):
+    """Lanes over rows on a cluster; ``ids`` are their numbers there."""
+
+    _: KW_ONLY
+    cluster: Cluster
+    ids: NDArray[np.intp]
+    sides: tuple[Floats, Floats]  # sums of c over y = +1 and -1
+    scaling: float  # of the constant feature
+    step_scaling: float  # the same in rounds
+
+    @property
+    def elsewhere(self) -> bool:
+        """They are."""
+        return True
+
+    @property
+    def bias(self) -> float:
+        """Value of the constant feature; 0 unless the intercept is regularized."""
+        return self.scaling
+
+    @property
+    def class_costs(self) -> tuple[Floats, Floats]:
+        """(K,) sums of c over y = +1, and over y = -1."""
+        return self.sides
+
+    def take(self, lanes: NDArray[np.intp], threads: int | None = None) -> ClusterProblem:  # noqa: ARG002
+        """The problem of some of the lanes."""
+        return replace(
+            self,
+            positive=self.positive[lanes],
+            negative=self.negative[lanes],
+            s=self.s[lanes],
+            total_weight=self.total_weight[lanes],
+            lane_rows=self.lane_rows[lanes],
+            cost=self.cost[lanes],
+            ids=self.ids[lanes],
+            sides=(self.sides[0][lanes], self.sides[1][lanes]),
+        )
+
+    def at(self, C: float) -> ClusterProblem:
+        """The same problem with another C."""
+        return replace(self, s=np.full(self.lanes, 1.0 / C))
+
+
+def cluster_rows(about: dict[str, dict[str, Any]]) -> ClusterRows:
+    """Sum up what the parts say of themselves."""
+    features = {a["features"] for a in about.values() if a["rows"]}
+    if len(features) > 1:
+        raise ValueError(f"chunks of X differ in their number of features: {sorted(features)}")
+    some = [a for a in about.values() if a["rows"]]
+    if not some:
+        raise ValueError("X has no rows: 0 samples, while a minimum of 1 is required")
+    n = sum(a["rows"] for a in some)
+    values = sum(a["values"] for a in some)
+    dense = all(a["dense"] for a in some)
+    return ClusterRows(
+        n=n,
+        d=features.pop(),
+        row_size=values / n,
+        row_bytes=sum(a["bytes"] for a in some) / n,
+        longest=max(a["longest"] for a in some),
+        squared_norms=np.array([max(a["largest_norm"] for a in some)]),
+        mean_norm=sum(a["norms"] for a in some) / n,
+        blocks=_Ranges(n, dense),
+    )
+
+
+def cluster_problem(
+    cluster: Cluster, rows: ClusterRows, lanes: Any, counts: Floats
+) -> ClusterProblem:
+    """The problem of all lanes; ``counts``: rows of +1 and -1, and their weights, per lane."""
+    up, down = lanes.positive * counts[2], lanes.negative * counts[3]
+    nothing = cast(Any, None)
+    return ClusterProblem(
+        rows=cast(Rows, rows),
+        labels=nothing,
+        weight=None,
+        positive=lanes.positive,
+        negative=lanes.negative,
+        s=lanes.s,
+        total_weight=lanes.total_weight,
+        intercept=lanes.intercept,
+        loss=lanes.loss,
+        threads=1,
+        core=nothing,
+        lane_rows=(counts[0] + counts[1]).astype(np.int64),
+        cost=up + down,
+        cluster=cluster,
+        ids=np.arange(lanes.count),
+        sides=(up, down),
+        scaling=lanes.scaling if lanes.intercept == "regularized" else 0.0,
+        step_scaling=lanes.step_scaling,
+    )

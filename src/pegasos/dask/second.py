@@ -1,0 +1,264 @@
+"""InteriorPoint and Newton on a cluster: the solvers themselves, with passes over parts.
+
+Each pass is one question to all workers at once, whose sums come back: gradients of the size of w,
+and once an iteration a matrix of features x features. The variables of the rows stay with them; if
+a part is lost they are, too, and the run on that lane starts again, which takes some iterations.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+
+from pegasos.certificate import Certificate, DualsOf, Floats, GaveUp, GiveUp, never
+from pegasos.dask.certify import certify_on_cluster
+from pegasos.dask.cluster import InterruptedRoundError
+from pegasos.dask.errors import PartsLostError
+from pegasos.dask.passes import unpack
+from pegasos.dask.problem import ClusterProblem
+from pegasos.problem import Problem
+from pegasos.solvers.base import Solver, State
+from pegasos.solvers.by_blocks import Elsewhere
+from pegasos.solvers.interior import InteriorPoint, lightened
+from pegasos.solvers.newton import Newton
+
+_TRIES = 20  # of certifying
+
+
+class _RemotePasses:
+    """Questions to all parts about one lane."""
+
+    def __init__(self, problem: ClusterProblem) -> None:
+        self.cluster, self.lane = problem.cluster, int(problem.ids[0])
+
+    def begin(self, kind: str, shares: dict[int, float]) -> None:
+        """The variables of all rows at the start of a run."""
+        common = {"lane": self.lane, "kind": kind, "shares": shares}
+        while True:
+            try:
+                self.cluster.ask("start_passes", common)
+                return
+            except PartsLostError:
+                continue
+
+    def ask(self, method: str, *arguments: Any) -> dict[str, Any]:
+        own = tuple(np.array(a) if isinstance(a, np.ndarray) else a for a in arguments)
+        common = {"lane": self.lane, "method": method, "arguments": own}
+        reply = self.cluster.ask("run_pass", common)
+        if "lost" in reply:
+            raise PartsLostError
+        return reply
+
+
+class RemoteNewton(_RemotePasses, Elsewhere):
+    """As ``_core.Newton``; ranges are always all rows."""
+
+    def fresh(self) -> None:
+        """Newton's slacks become those of w = 0."""
+        self.ask("fresh")
+
+    def along(self, lo: int, hi: int, every: int, dw: Floats, db: float) -> None:
+        """As ``_core.Newton.along``."""
+        self.ask("along", every, dw, db)
+
+    def line(self, lo: int, hi: int, every: int, step: float, width: float) -> Floats:
+        """As ``_core.Newton.line``."""
+        return cast(Floats, self.ask("line", every, step, width)["out"])
+
+    def point(
+        self, lo: int, hi: int, every: int, step: float, before: float, width: float,
+        constant: float, sums: Floats,
+    ) -> Floats:  # fmt: skip
+        """As ``_core.Newton.point``."""
+        reply = self.ask("newton_point", every, step, before, width, constant)
+        unpack(reply["matrix"], sums[:-1])
+        sums[-1] += reply["vector"]
+        return cast(Floats, reply["out"])
+
+
+class RemoteInterior(_RemotePasses, Elsewhere):
+    """As ``_core.Interior``; ranges are always all rows."""
+
+    def fresh(self) -> None:
+        """Newton's alone."""
+        raise NotImplementedError
+
+    def swap(self) -> None:
+        """The other direction becomes the one in hand, of all parts."""
+        self.ask("swap")
+
+    def point(
+        self,
+        lo: int,
+        hi: int,
+        step: float,
+        w: Floats,
+        b: float,
+        vectors: Floats,
+    ) -> Floats:
+        """As ``_core.Interior.point``."""
+        reply = self.ask("point", step, w, b)
+        vectors += reply["vectors"]
+        return cast(Floats, reply["out"])
+
+    def affine(self, lo: int, hi: int, dw: Floats, db: float, second: Floats) -> list[float]:
+        """As ``_core.Interior.affine``."""
+        reply = self.ask("affine", dw, db)
+        second += reply["vectors"]
+        return [*reply["steps"].tolist(), *reply["out"].tolist()]
+
+    def direction(
+        self,
+        lo: int,
+        hi: int,
+        other: bool,
+        mu: float,
+        dw: Floats,
+        db: float,
+    ) -> Floats:
+        """As ``_core.Interior.direction``."""
+        return cast(Floats, self.ask("direction", other, mu, dw, db)["steps"])
+
+    def correct(
+        self,
+        lo: int,
+        hi: int,
+        mu: float,
+        primal: float,
+        dual: float,
+        rhs: Floats,
+    ) -> float:
+        """As ``_core.Interior.correct``."""
+        reply = self.ask("correct", mu, primal, dual)
+        rhs += reply["vectors"]
+        return float(reply["out"])
+
+    def gram(
+        self,
+        lo: int,
+        hi: int,
+        constant: float,
+        light: float,
+        thin: float,
+        matrix: Floats,
+    ) -> None:
+        """As ``_core.Interior.gram``."""
+        unpack(self.ask("gram", constant, light, thin)["matrix"], matrix)
+
+
+class _OnCluster(Solver):
+    """What both have in common; mixed in before the solver itself."""
+
+    def _begin(self, problem: ClusterProblem) -> None:
+        """Have the parts start."""
+        raise NotImplementedError
+
+    def _fresh(self, problem: ClusterProblem, state: State) -> None:
+        """Start again: some rows' variables are lost."""
+        spent = state["cursor"].copy()
+        fresh = self.start(problem, 0)
+        for name, array in fresh.arrays.items():
+            state[name][...] = array
+        state["cursor"][:] = spent
+
+    def advance(
+        self, problem: Problem, state: State, *, work: int, stop_seen: int, stop_steps: int
+    ) -> bool:
+        """As on one machine; a pass at a time, so that Ctrl-C is heard in between."""
+        here = cast(ClusterProblem, problem)
+        try:
+            return super().advance(  # type: ignore[safe-super]
+                problem, state, work=min(work, 1), stop_seen=stop_seen, stop_steps=stop_steps
+            )
+        except PartsLostError:
+            self._fresh(here, state)
+            return False
+        except InterruptedRoundError:
+            return False
+
+    def weights(self, problem: Problem, state: State, give_up: GiveUp = never) -> Floats:
+        """W as it stands; b, if free, is found by the certificate."""
+        if cast(ClusterProblem, problem).cluster.interruption.requested:
+            raise GaveUp
+        return super().weights(problem, state, give_up)  # type: ignore[safe-super]
+
+    def duals(self, problem: Problem, state: State) -> DualsOf:
+        """They are with the parts."""
+        raise NotImplementedError("duals stay on the workers")
+
+    def _width(self, state: State) -> float | None:
+        return None
+
+    def certify(
+        self,
+        problem: Problem,
+        state: State,
+        W: Floats,
+        b: Floats,
+        give_up: GiveUp = never,
+    ) -> tuple[Certificate, Floats] | None:
+        """The certificate, from sums over the workers' rows."""
+        here = cast(ClusterProblem, problem)
+        for _ in range(_TRIES):
+            try:
+                proof, found, _ = certify_on_cluster(
+                    here, W, {}, lane=int(here.ids[0]), width=self._width(state)
+                )
+            except PartsLostError:
+                self._begin(here)  # W stays: any duals prove something about it
+                self._fresh(here, state)
+                continue
+            except InterruptedRoundError:
+                return None
+            here.cluster.keep_model(here.ids, W[:, : here.lanes], found, proof)
+            return proof, found
+        return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterInterior(_OnCluster, InteriorPoint):
+    """InteriorPoint, its rows on a cluster."""
+
+    def start(self, problem: Problem, seed: int, duals: Floats | None = None) -> State:
+        """As on one machine, but for the variables of the rows."""
+        self._begin(cast(ClusterProblem, problem))
+        return super().start(problem, seed, duals)
+
+    @staticmethod
+    def start_rows(problem: Problem, shares: dict[int, float]) -> Floats:  # noqa: ARG004
+        """They are with the parts."""
+        return np.zeros((1, 0))
+
+    def _begin(self, problem: ClusterProblem) -> None:
+        RemoteInterior(problem).begin("interior", lightened(problem))
+
+    def passes(self, problem: Problem, state: State) -> Any:
+        """Questions to the parts."""
+        return RemoteInterior(cast(ClusterProblem, problem))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterNewton(_OnCluster, Newton):
+    """Newton, its rows on a cluster."""
+
+    def start(self, problem: Problem, seed: int, duals: Floats | None = None) -> State:
+        """As on one machine, but for the variables of the rows."""
+        self._begin(cast(ClusterProblem, problem))
+        return super().start(problem, seed, duals)
+
+    @staticmethod
+    def start_rows(problem: Problem) -> Floats:  # noqa: ARG004
+        """They are with the parts."""
+        return np.zeros((1, 0))
+
+    def _begin(self, problem: ClusterProblem) -> None:
+        RemoteNewton(problem).begin("newton", {})
+
+    def passes(self, problem: Problem, state: State) -> Any:
+        """Questions to the parts."""
+        return RemoteNewton(cast(ClusterProblem, problem))
+
+    def _width(self, state: State) -> float | None:
+        return self.width(state)

@@ -1,0 +1,91 @@
+"""``pegasos.dask.solve``: as ``pegasos.solve``, with rows on a cluster."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from pegasos.arguments import functions
+from pegasos.dask.client import DEFAULT_TIMEOUT, check_timeout, client_of
+from pegasos.dask.fitting import on_cluster, train_on_cluster
+from pegasos.dask.source import source_of
+from pegasos.limits import Limits
+from pegasos.outcome import Callback
+from pegasos.problem import Intercept, Loss
+from pegasos.solve import Result, check_loss, check_scaling, check_tol, resolve_intercept
+from pegasos.solvers import Solver, by_name
+from pegasos.tasks.training import Training
+
+
+def solve(
+    X: Any,
+    y: Any = None,
+    *,
+    lam: float | None = None,
+    C: float | None = None,
+    solver: str | Solver = "auto",
+    loss: Loss = "hinge",
+    intercept: Literal["auto"] | Intercept = "auto",
+    intercept_scaling: float = 1.0,
+    tol: float = 1e-3,
+    max_time: float | None = None,
+    max_epochs: float | None = None,
+    sample_weight: Any = None,
+    seed: int | None = None,
+    callbacks: Sequence[Callback] = (),
+    n_jobs: int | None = None,
+    client: Any = None,
+    timeout: float = DEFAULT_TIMEOUT,
+) -> Result:
+    """Train linear SVMs on a Dask cluster until they are proven to be within ``tol``.
+
+    ``X`` is a Dask array (dense, or of CSR chunks) or data frame, or a list of delayed (X, y) or
+    (X, y, weight) parts; ``y`` and ``sample_weight`` are Dask collections in chunks of the same
+    rows. ``y`` has two values, the larger one positive, or is (n, K) in {-1, 0, +1}. ``n_jobs`` are
+    threads of a worker's tasks (None: those the worker has). ``timeout``: seconds without a sign of
+    life after which a worker is given up. The rest is as in ``pegasos.solve``; the solvers are
+    ``auto``, ``dual``, ``newton`` and ``interior``; an epoch of ``dual`` is a round. The result has
+    no duals: they stay on the workers.
+
+    Raises ``pegasos.dask.ClusterError`` if rows are lost that cannot be computed again.
+    """
+    began = time.perf_counter()
+    config = by_name(solver)
+    check_loss(loss, config)
+    mode = resolve_intercept(intercept, config, intercept_scaling)
+    check_scaling(mode, intercept_scaling)
+    if (lam is None) == (C is None):
+        raise ValueError("give exactly one of lam and C")
+    training = Training(
+        solver=config, tol=check_tol(tol), limits=Limits(max_time, max_epochs), loss=loss,
+        intercept=mode, intercept_scaling=intercept_scaling, C=C, lam=lam,
+        seed=int(np.random.default_rng(seed).integers(2**31 - 1)), n_jobs=n_jobs,
+        callbacks=functions("callbacks", callbacks), began=began,
+    )  # fmt: skip
+    source = source_of(X, y, sample_weight)
+    with on_cluster(client_of(client), source, training, check_timeout(timeout)) as cluster:
+        fitted = train_on_cluster(cluster, training, None, signs=True)
+    if fitted.error is not None:
+        raise fitted.error
+    if fitted.classes is not None and fitted.classes.size > 2:
+        raise ValueError(
+            f"y must have two values, or be (n, K) with -1, 0 and +1; it has {fitted.classes.size}"
+        )
+    outcome = fitted.outcome
+    w = outcome.W[:-1].T
+    single = fitted.classes is not None
+    return Result(
+        w=w[0].copy() if single else w,
+        b=outcome.b[0] if single else outcome.b,
+        certificate=outcome.certificate,
+        history=outcome.history,
+        stop_reason=outcome.stop_reason,
+        solver=outcome.solver,
+        reason=outcome.reason,
+        seconds=outcome.seconds,
+        epochs=outcome.epochs,
+        duals=np.zeros((0,) if single else (0, w.shape[0])),
+    )

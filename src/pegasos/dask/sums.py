@@ -1,0 +1,101 @@
+"""What a certificate needs to know of a part, recomputed from rows, weights and duals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pegasos import _core
+from pegasos.certificate import Floats, GapSums, blocks
+from pegasos.dask.local import DualPart, Settled, padded
+from pegasos.dask.packed import pack
+from pegasos.dask.reply import Reply
+from pegasos.rows import Rows
+
+
+class CertifiedPart(DualPart):
+    """Sums over all rows of a part, those that are away included."""
+
+    passes: dict[int, Any]
+    rows: Rows | None
+    products: Floats
+
+    def products_of(self, W: Any) -> Floats:
+        """(n, lanes): w.x."""
+        assert self.rows is not None
+        out = np.empty((self.n, W.shape[1]))
+        self.rows.core.products(padded(W), out, self.threads)
+        return out
+
+    def look(self, *, live: NDArray[np.intp], W: Any) -> Reply:
+        """Keep w.x of all rows for ``losses``; the least and the largest kink of the loss in b."""
+        if self.rows is None:
+            return {}
+        self.products = self.products_of(W)
+        labels = self.labels[:, live]
+        kinks = labels - self.products
+        inside = labels != 0
+        least = np.where(inside, kinks, np.inf).min(axis=0)
+        most = np.where(inside, kinks, -np.inf).max(axis=0)
+        return {"bracket": ("min", np.stack([least, -most]))}
+
+    def losses(self, *, live: NDArray[np.intp], at: Any) -> Reply:
+        """The loss of every lane with each intercept of ``at`` (tries, lanes)."""
+        if self.rows is None:
+            return {}
+        labels = self.labels[:, live]
+        costs = self._costs(labels, live)
+        out = np.empty(at.shape)
+        for i, b in enumerate(at):
+            over = np.maximum(1.0 - labels * (self.products + b), 0.0)
+            if self.problem.loss == "squared_hinge":
+                over *= over
+            out[i] = np.einsum("nk,nk->k", costs, over)
+        return {"losses": ("sum", out)}
+
+    def gap_sums(
+        self,
+        *,
+        live: NDArray[np.intp],
+        W: Any,
+        b: Floats,
+        settled: Settled | None = None,
+        ids: Any = None,
+        duals: Any = None,
+        lane: int | None = None,
+        width: float | None = None,
+    ) -> Reply:
+        """The sums of ``pegasos.certificate.GapSums`` over the part.
+
+        The duals are those of rounds (with the desk's of the rows ``ids``), or of a second-order
+        solver's run on ``lane``.
+        """
+        if self.rows is None:
+            return {}
+        reply: Reply = {}
+        if lane is None:
+            self.settle(settled)
+            self.take_duals(ids, duals)
+            a = np.ascontiguousarray(self.duals[:, live])
+            reply["duals"] = ("each", {self.name: pack(self.duals, self.problem.largest_duals())})
+        else:
+            if lane not in self.passes:
+                return {"lost": ("each", {self.name: True})}
+            a = np.ascontiguousarray(self.passes[lane].duals(width))
+        problem = self.problem.take(live)
+        total = GapSums.zeros(problem)
+        core_b = b if problem.intercept == "free" else np.zeros(live.size)
+        weights = padded(W)
+        for lo, hi in blocks(problem):
+            _core.add_gap_sums(
+                problem.core, lo, hi, weights, np.ascontiguousarray(core_b),
+                np.ascontiguousarray(a[lo:hi]), total.sums, total.U_positive, total.U_negative,
+                None,
+            )  # fmt: skip
+        reply["sums"] = ("sum", total.sums)
+        reply["U_positive"] = ("sum", total.U_positive[:, : live.size])
+        if total.U_negative is not None:
+            reply["U_negative"] = ("sum", total.U_negative[:, : live.size])
+        return reply
