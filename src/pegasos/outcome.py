@@ -13,8 +13,9 @@ from pegasos.history import History, Record
 from pegasos.solvers import Solver
 
 StopReason = Literal[
-    "converged", "precision", "max_time", "max_epochs", "max_steps", "interrupted", "callback"
-]
+    "converged", "precision", "max_time", "max_epochs", "max_steps", "interrupted", "callback",
+    "cluster_failed",
+]  # fmt: skip
 """``precision``: float64 has no more digits to give, or the solver found none for long."""
 
 Callback = Callable[[Record], Any]

@@ -133,7 +133,9 @@ def fit(
         outcome = train(training, task)
         scheme: Scheme = "ovo" if task.pairs else "crammer_singer" if task.joint else "ovr"
         parameters = parameters_of(training, given, task.class_weight)
-        fitted = _fitted(training.tol, outcome, outcome.W[:-1].T, task.classes, scheme, parameters)
+        fitted = fitted_of(
+            training.tol, outcome, outcome.W[:-1].T, task.classes, scheme, parameters
+        )
     about = fingerprint(data) | columns
     if data.first_index == 0:
         about["first_index"] = 0  # to read new rows in the same way
@@ -149,10 +151,10 @@ def _fit_labels(training: Training, data: Data, given: FitArguments) -> Fitted:
     found = train_labels(training, data.X, indicator, weights_of(data), class_weight, None)
     names = np.arange(data.y.shape[1]) if data.label_names is None else data.label_names
     parameters = parameters_of(training, given, class_weight)
-    return _fitted(training.tol, found.outcome, found.coef, names, "labels", parameters)
+    return fitted_of(training.tol, found.outcome, found.coef, names, "labels", parameters)
 
 
-def _fitted(
+def fitted_of(
     tol: float,
     outcome: Outcome,
     coef: Any,
@@ -160,6 +162,7 @@ def _fitted(
     scheme: Scheme,
     parameters: dict[str, Any],
 ) -> Fitted:
+    """The model that a run gave."""
     proven = bool(np.all(outcome.certificate.proves(tol)))
     model = LinearModel(
         coef=coef,

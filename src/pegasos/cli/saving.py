@@ -62,15 +62,15 @@ def fit_and_save(
     """
     with Interruption() as asked:
         with ExitStack() as stack:
-            callbacks = _progress(stack, voice, given.tol)
+            callbacks = progress_of(stack, voice, given.tol)
             training = training_of(given, C, lam, time.perf_counter(), callbacks)
             training = replace(training, announce=_announcer(voice, rows.data.X))
             if saving is not None:
                 training = _checkpointed(stack, saving, training, given, rows.data, command)
             fitted = fit(training, rows.data, given, rows.steps, rows.columns)
-        _save(fitted, target, overwrite)
+        save_model(fitted, target, overwrite)
     try:
-        _report(voice, fitted, given.tol, target, rows.seconds)
+        report(voice, fitted, given.tol, target, rows.seconds)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"the model is in {target}") from None
     return fitted, asked.requested
@@ -98,7 +98,7 @@ def code_of(fitted: Fitted) -> int:
     return INTERRUPTED if fitted.outcome.stop_reason == "interrupted" else ABOVE_TOL
 
 
-def _progress(stack: ExitStack, voice: Voice, tol: float) -> list[Any]:
+def progress_of(stack: ExitStack, voice: Voice, tol: float) -> list[Any]:
     """What shows how far the fit is: a line on a terminal, else some lines in all."""
     if voice.quiet:
         return []
@@ -123,7 +123,7 @@ def _announcer(voice: Voice, X: Any) -> Any:
     return announce
 
 
-def _save(fitted: Fitted, target: Path, overwrite: bool) -> None:
+def save_model(fitted: Fitted, target: Path, overwrite: bool) -> None:
     """Write the model; a signal while it is written does not lose it."""
     main = threading.current_thread() is threading.main_thread()
     asking = (signal.SIGINT, signal.SIGTERM) if main else ()
@@ -135,7 +135,7 @@ def _save(fitted: Fitted, target: Path, overwrite: bool) -> None:
             signal.signal(number, handler)
 
 
-def _report(voice: Voice, fitted: Fitted, tol: float, target: Path, read: float) -> None:
+def report(voice: Voice, fitted: Fitted, tol: float, target: Path, read: float) -> None:
     """The end: what is proven, where the time went, where the model is."""
     outcome, proof = fitted.outcome, fitted.outcome.certificate
     times = {

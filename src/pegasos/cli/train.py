@@ -63,6 +63,15 @@ def train(
     cache_dir: Annotated[
         Path | None, typer.Option("--cache-dir", help="Where that cache goes; beside DATA.")
     ] = None,
+    dask: Annotated[
+        str | None,
+        typer.Option(
+            "--dask",
+            metavar="ADDRESS",
+            help="Train on the Dask cluster of this scheduler. DATA is a folder or a pattern "
+            "('data/*.parquet') of files that its workers can read, a part each.",
+        ),
+    ] = None,
     overwrite: Overwrite = False,
     *,
     read: ReadArguments,
@@ -87,6 +96,8 @@ def train(
       pegasos train big.svm --memory 2G --checkpoint big.ckpt
 
       pegasos train --resume big.ckpt
+
+      pegasos train --dask tcp://scheduler:8786 'data/*.parquet' my.model
     """
     from pegasos.cli.fitting import training_of
     from pegasos.cli.job import Job, left_by, remember_model, resumed_job
@@ -95,6 +106,12 @@ def train(
 
     voice = Voice(say)
     save.saving().check()
+    if dask is not None:
+        from pegasos.cli.dask import train_on_dask
+
+        job = Job(data or Path(), model or Path(), C, lam, evaluate, cv, memory, cache_dir,
+                  read, prepare, fit)  # fmt: skip
+        raise typer.Exit(train_on_dask(voice, job, dask, overwrite, save))
     if data is None and save.resume is None:
         raise UsageError("DATA is missing: the rows and labels to train on")
     if model is None and data is not None and data.exists() and not _names_a_model(data):

@@ -108,7 +108,6 @@ class ClusterClassifier(LinearClassifier):
         self._store_calibrators(None)
         self._store(fitted.outcome, warn=fitted.error is None)
         if fitted.error is not None:
-            self.stop_reason_ = "cluster_failed"
             raise fitted.error
 
 

@@ -55,8 +55,8 @@ class Kept:
         """What is left of a run that a cluster's failure ended."""
         proof = self.proof.lane(0) if scalar else self.proof
         return Outcome(
-            self.W, self.b, np.zeros((0, self.b.size)), proof, History([]), "interrupted", 0.0, 0.0,
-            solver, f"the cluster failed: {error}",
+            self.W, self.b, np.zeros((0, self.b.size)), proof, History([]), "cluster_failed", 0.0,
+            0.0, solver, f"the cluster failed: {error}",
         )  # fmt: skip
 
 

@@ -1,0 +1,145 @@
+"""``pegasos train --dask``: the rows of many files, on the workers of a cluster."""
+
+from __future__ import annotations
+
+import glob
+import time
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pegasos.cli.arguments import SaveArguments
+from pegasos.cli.exits import CommandError, UsageError
+from pegasos.cli.fitting import Fitted, class_weights_of, fitted_of, parameters_of, training_of
+from pegasos.cli.job import Job
+from pegasos.cli.reading import classes_of, columns_of, options_of
+from pegasos.cli.saving import check_target, code_of, progress_of, report, save_model
+from pegasos.cli.say import Voice
+from pegasos.data import blocks as read_blocks
+from pegasos.data import read as read_data
+from pegasos.data.dataset import Options
+from pegasos.interrupt import Interruption
+
+_CONNECT_SECONDS = 10
+_SHOWN = 3
+
+
+def train_on_dask(
+    voice: Voice, job: Job, address: str, overwrite: bool, save: SaveArguments
+) -> int:
+    """Train, save, tell; the exit code."""
+    _check(job, save)
+    files = _files(str(job.data))
+    if job.target == Path():
+        raise UsageError("MODEL is missing: --dask needs to be told where the model goes")
+    check_target(job.target, overwrite)
+    training_of(job.fit, job.C, job.lam, 0.0)  # wrong options are told before anything is read
+    shown = ", ".join(str(path) for path in files[:_SHOWN]) + (", ..." if files[_SHOWN:] else "")
+    voice.tell(f"{len(files)} files on the workers of {address}: {shown}")
+    options = options_of(job.read, labels=True)
+    with Interruption() as asked:
+        fitted = _fit(voice, job, address, files, options)
+        save_model(fitted, job.target, overwrite)
+    try:
+        report(voice, fitted, job.fit.tol, job.target, 0.0)
+        if job.evaluate is not None and not asked.requested:
+            from pegasos.cli.predict import accuracy_on
+
+            voice.result(eval_accuracy=accuracy_on(fitted.model, job.evaluate, options))
+        voice.finish()
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"the model is in {job.target}") from None
+    return code_of(fitted)
+
+
+def _check(job: Job, save: SaveArguments) -> None:
+    """Options that a cluster has no use for."""
+    if job.data == Path():
+        raise UsageError("DATA is missing: the rows and labels to train on")
+    refused = {
+        "--memory": job.memory, "--cache-dir": job.cache_dir, "--cv": job.cv,
+        "--checkpoint": save.checkpoint, "--resume": save.resume, "--text": job.prepare.text,
+        "--scale": None if job.prepare.scale == "none" else job.prepare.scale,
+        "--multilabel": job.read.multilabel or None,
+        "--multi-class": None if job.fit.multi_class == "ovr" else job.fit.multi_class,
+    }  # fmt: skip
+    for name, value in refused.items():
+        if value is not None:
+            raise UsageError(f"{name} does not go with --dask: leave it out")
+
+
+def _files(pattern: str) -> list[Path]:
+    """The files of a folder or a pattern, in order."""
+    path = Path(pattern)
+    if path.is_dir() and not (path / "manifest.json").exists():
+        found = sorted(p for p in path.iterdir() if p.is_file() and not p.name.startswith("."))
+    elif path.exists():
+        found = [path]
+    else:
+        found = sorted(Path(name) for name in glob.glob(pattern))
+    if not found:
+        raise CommandError(f"{pattern}: there is no such file, and no file like it")
+    return [p.absolute() for p in found]
+
+
+def names_in(path: str, options: Options) -> tuple[str, ...] | None:
+    """The names of a file's features, on a worker."""
+    return next(iter(read_blocks(path, options))).feature_names
+
+
+def load(path: str, options: Options, names: tuple[str, ...] | None) -> tuple[Any, Any, Any]:
+    """One file, on a worker; its columns have to be those of the first."""
+    data = read_data(path, options)
+    if data.y is None:
+        raise ValueError(f"{path} has no labels to train on")
+    if data.feature_names != names:
+        raise ValueError(f"{path}: its columns are not those of the first file, in their order")
+    return data.X, data.y, data.sample_weight
+
+
+def _fit(voice: Voice, job: Job, address: str, files: list[Path], options: Options) -> Fitted:
+    try:
+        from dask import delayed
+        from distributed import Client
+
+        from pegasos.dask.client import DEFAULT_TIMEOUT
+        from pegasos.dask.fitting import describe, on_cluster, train_on_cluster
+        from pegasos.dask.source import source_of
+    except ImportError:
+        raise CommandError("--dask needs Dask: pip install 'pegasos[dask]'") from None
+    with ExitStack() as stack:
+        try:
+            client = stack.enter_context(Client(address, timeout=_CONNECT_SECONDS))
+        except (OSError, TimeoutError, ValueError) as error:
+            raise CommandError(f"no scheduler answers at {address}: {error}") from None
+        first = client.submit(names_in, str(files[0]), options, pure=False)
+        names = first.result(timeout=DEFAULT_TIMEOUT)
+        loads = [delayed(load, pure=True)(str(path), options, names) for path in files]
+        source = source_of(loads)
+        callbacks = progress_of(stack, voice, job.fit.tol)
+        training = training_of(job.fit, job.C, job.lam, time.perf_counter(), callbacks)
+        cluster = stack.enter_context(on_cluster(client, source, training, DEFAULT_TIMEOUT))
+        found = {name for a in describe(cluster).values() for name in a.get("classes", ())}
+        class_weight = class_weights_of(job.fit.class_weight, classes_of(_array(found))[0])
+        trained = train_on_cluster(cluster, training, class_weight)
+    assert trained.classes is not None
+    classes, _ = classes_of(trained.classes)
+    outcome = trained.outcome
+    if trained.error is not None:
+        voice.tell(f"the cluster failed: {trained.error}")
+    parameters = parameters_of(training, job.fit, class_weight)
+    fitted = fitted_of(training.tol, outcome, outcome.W[:-1].T, classes, "ovr", parameters)
+    about = {
+        "rows": trained.rows.n, "features": trained.rows.d, "files": len(files),
+        **columns_of(job.read, job.prepare),
+    }  # fmt: skip
+    voice.detail(rows=trained.rows.n, features=trained.rows.d, files=len(files))
+    voice.tell(f"{trained.rows.n:,} rows, {trained.rows.d:,} features, {classes.size} classes")
+    return replace(fitted, model=replace(fitted.model, data=about, feature_names=names))
+
+
+def _array(values: set[Any]) -> Any:
+    import numpy as np
+
+    return np.array(sorted(values))
