@@ -13,7 +13,7 @@ distributed = pytest.importorskip("distributed", reason="the extra `dask` is not
 @pytest.fixture(scope="module")
 def address():
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None, silence_logs=50
+        n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0", silence_logs=50
     ) as cluster:
         yield cluster.scheduler_address
 

@@ -9,40 +9,11 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
-import scipy.sparse as sp
 from sklearn.base import clone
 
 import pegasos
 import pegasos.dask
-
-
-def toy(n=900, d=12, classes=2, seed=0):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, d))
-    scores = X @ rng.normal(size=(d, classes)) + 2.0 * rng.normal(size=(n, classes))
-    return X, scores.argmax(axis=1)
-
-
-def text(n=1500, d=4000, seed=0):
-    """Sparse rows with many features, as rounds and the desk are for."""
-    rng = np.random.default_rng(seed)
-    columns = (d * rng.random((n, 30)) ** 3).astype(int)
-    rows = np.repeat(np.arange(n), 30)
-    X = sp.csr_matrix((np.ones(rows.size), (rows, columns.ravel())), shape=(n, d))
-    X.sum_duplicates()
-    w = rng.normal(size=d)
-    y = np.sign(X @ w + 2.0 * rng.normal(size=n)).astype(int)
-    return X.astype(np.float32) / 6, y
-
-
-def blocks(X, size):
-    """A Dask array of CSR chunks."""
-    parts = [
-        da.from_delayed(dask.delayed(X[i : i + size]), shape=X[i : i + size].shape, dtype=X.dtype,
-                        meta=sp.csr_matrix((0, 0), dtype=X.dtype))
-        for i in range(0, X.shape[0], size)
-    ]  # fmt: skip
-    return da.concatenate(parts)
+from pegasos.testing.chunked import blocks, text, toy
 
 
 def agree(model, local, tol):

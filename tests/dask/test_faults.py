@@ -35,7 +35,7 @@ def victims():
     with (
         dask.config.set(settings),
         LocalCluster(
-            n_workers=WORKERS, threads_per_worker=1, dashboard_address=None, silence_logs=60
+            n_workers=WORKERS, threads_per_worker=1, dashboard_address=":0", silence_logs=60
         ) as cluster,
         Client(cluster, set_as_default=False) as one,
     ):
@@ -156,7 +156,7 @@ def test_no_workers():
     from distributed import Client, LocalCluster
 
     with (
-        LocalCluster(n_workers=0, dashboard_address=None, silence_logs=60) as cluster,
+        LocalCluster(n_workers=0, dashboard_address=":0", silence_logs=60) as cluster,
         Client(cluster, set_as_default=False) as client,
         pytest.raises(pegasos.dask.ClusterError, match=r"no worker has been there for 0\.5 s"),
     ):

@@ -333,8 +333,9 @@ class Cluster:
                 return future.result(timeout=_POLL)
             except TimeoutError:
                 self._check(workers)
-            except Exception as error:
-                self._explain(error, workers)
+            except Exception as error:  # it is done: what fails is to fetch it
+                self._check(workers, now=True)
+                raise WorkersLostError(set()) from error
 
     def _await(self, future: Any, workers: set[str]) -> None:
         """Wait until a task is done; what it returned stays where it is."""
@@ -389,7 +390,8 @@ class Cluster:
 
 
 def _infrastructure(error: Any) -> bool:
-    """Whether an error is the cluster's, not the task's."""
+    """Whether an error is the cluster's, not the task's own."""
     from distributed import CancelledError, KilledWorker
+    from distributed.comm import CommClosedError
 
-    return isinstance(error, CancelledError | KilledWorker | OSError | TimeoutError)
+    return isinstance(error, CancelledError | KilledWorker | CommClosedError)
