@@ -7,64 +7,88 @@ import os
 import signal
 import threading
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
+from typing import ClassVar
 
 import dask
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 import pegasos
 import pegasos.dask
+from pegasos.testing.chunked import made_part, made_whole
 
-TIMEOUT = 3.0  # seconds without a sign of life
+TIMEOUT = 4.0  # seconds without a sign of life
 WORKERS = 3
 LONGEST = 60.0  # seconds that a run may take, harmed once
 
 
-@pytest.fixture(scope="module")
-def victims():
-    """A cluster of its own, whose nannies bring workers back."""
-    from distributed import Client, LocalCluster
+class Victims:
+    """A cluster whose nannies bring workers back; a new one when they give up."""
 
-    settings = {
+    settings: ClassVar = {
         "distributed.comm.timeouts.connect": "2s",
         "distributed.comm.retry.count": 0,
         "distributed.scheduler.allowed-failures": 100,
     }
-    with (
-        dask.config.set(settings),
-        LocalCluster(
-            n_workers=WORKERS, threads_per_worker=1, dashboard_address=":0", silence_logs=60
-        ) as cluster,
-        Client(cluster, set_as_default=False) as one,
-    ):
-        yield one
+
+    def __init__(self):
+        self.stack = None
+        self.start()
+
+    def start(self):
+        from distributed import Client, LocalCluster
+
+        self.stop()
+        self.stack = ExitStack()
+        self.stack.enter_context(dask.config.set(self.settings))
+        cluster = self.stack.enter_context(
+            LocalCluster(
+                n_workers=WORKERS, threads_per_worker=1, dashboard_address=":0", silence_logs=60
+            )
+        )
+        self.client = self.stack.enter_context(Client(cluster, set_as_default=False))
+
+    def stop(self):
+        if self.stack is not None:
+            self.stack.close()
+
+    def pids(self):
+        """Those of all workers, once every one of them answers and has imported what it needs."""
+        for _ in range(2):
+            deadline = time.monotonic() + 20
+            while time.monotonic() < deadline:
+                found = self.client.run(ready, on_error="ignore")
+                if len(found) == WORKERS == len(self.client.scheduler_info()["workers"]):
+                    return list(found.values())
+                time.sleep(0.1)
+            self.start()
+        raise AssertionError("no cluster could be had")
 
 
-def rows(number, dense, n=2000):
-    """A part that can be computed again anywhere."""
-    rng = np.random.default_rng(number)
-    w = np.random.default_rng(99).normal(size=3000)
-    if dense:
-        X = rng.normal(size=(n, 40))
-        return X, np.sign(X @ w[:40] + 4.0 * rng.normal(size=n))
-    columns = (3000 * rng.random((n, 30)) ** 3).astype(int)
-    X = sp.csr_matrix((np.ones(30 * n), (np.repeat(np.arange(n), 30), columns.ravel())), (n, 3000))
-    X.sum_duplicates()
-    return X, np.sign(X @ w + 4.0 * rng.normal(size=n))
+def ready():
+    """Import what a worker needs, which takes its while; its process."""
+    import os
+
+    import pegasos.dask.part  # noqa: F401
+
+    return os.getpid()
+
+
+@pytest.fixture(scope="module")
+def victims():
+    one = Victims()
+    yield one
+    one.stop()
 
 
 @pytest.fixture(scope="module")
 def optima():
     """P of the same rows on one machine, to 1e-6."""
-    found = {}
-    for dense in (False, True):
-        parts = [rows(k, dense) for k in range(6)]
-        stack = np.concatenate if dense else sp.vstack
-        X, y = stack([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
-        found[dense] = pegasos.solve(X if dense else X.tocsr(), y, C=1.0, tol=1e-6)
-    return {dense: result.certificate.primal for dense, result in found.items()}
+    return {
+        dense: pegasos.solve(*made_whole(6, dense), C=1.0, tol=1e-6).certificate.primal
+        for dense in (False, True)
+    }
 
 
 def harm(pid, how, delay, harmed):
@@ -72,17 +96,6 @@ def harm(pid, how, delay, harmed):
     with suppress(ProcessLookupError):
         os.kill(pid, {"kill": signal.SIGKILL, "stop": signal.SIGSTOP, "exit": signal.SIGTERM}[how])
         harmed.append(time.perf_counter())
-
-
-def all_well(client):
-    """Every worker answers again."""
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        found = client.run(os.getpid, on_error="ignore")
-        if len(found) == WORKERS == len(client.scheduler_info()["workers"]):
-            return found
-        time.sleep(0.2)
-    raise AssertionError("the nannies did not bring the workers back")
 
 
 HOWS = ("kill", "stop", "exit")
@@ -96,17 +109,16 @@ MANY = [(number, HOWS[number % 3], number % 4 == 3) for number in range(10, 100)
 )
 def test_a_worker_is_lost(victims, optima, number, how, dense):
     rng = np.random.default_rng(number)
-    pids = list(all_well(victims).values())
-    parts = [dask.delayed(rows)(k, dense) for k in range(6)]
+    victim = int(rng.choice(victims.pids()))
+    parts = [dask.delayed(made_part)(k, dense) for k in range(6)]
     harmed = []
     delay = float(rng.uniform(0.0, 2.5))
-    victim = int(rng.choice(pids))
     thread = threading.Thread(target=harm, args=(victim, how, delay, harmed))
     thread.start()
     began = time.perf_counter()
     try:
         result = pegasos.dask.solve(
-            parts, C=1.0, tol=1e-4, seed=number, client=victims, timeout=TIMEOUT
+            parts, C=1.0, tol=1e-4, seed=number, client=victims.client, timeout=TIMEOUT
         )
         assert result.stop_reason == "converged"
         assert result.certificate.relative_gap <= 1e-4
@@ -122,14 +134,15 @@ def test_a_worker_is_lost(victims, optima, number, how, dense):
 
 def test_rows_that_cannot_be_had_again(victims):
     """Scattered from this process, and lost with the worker: an error that says which."""
-    all_well(victims)
-    data = [rows(k, False) for k in range(6)]
-    workers = sorted(victims.scheduler_info()["workers"])
+    victims.pids()
+    client = victims.client
+    data = [made_part(k, False) for k in range(6)]
+    workers = sorted(client.scheduler_info()["workers"])
     parts = [
-        dask.delayed(victims.scatter([part], workers=[workers[k % WORKERS]], hash=False)[0])
+        dask.delayed(client.scatter([part], workers=[workers[k % WORKERS]], hash=False)[0])
         for k, part in enumerate(data)
     ]
-    pid = next(iter(victims.run(os.getpid, workers=[workers[0]]).values()))
+    pid = next(iter(client.run(os.getpid, workers=[workers[0]]).values()))
     records = []
 
     def strike(record):
@@ -138,7 +151,7 @@ def test_rows_that_cannot_be_had_again(victims):
             os.kill(pid, signal.SIGKILL)
 
     model = pegasos.dask.LinearSVC(
-        tol=1e-9, callbacks=[strike], random_state=0, client=victims, timeout=TIMEOUT
+        tol=1e-9, callbacks=[strike], random_state=0, client=client, timeout=TIMEOUT
     )
     began = time.perf_counter()
     with pytest.raises(
@@ -160,4 +173,4 @@ def test_no_workers():
         Client(cluster, set_as_default=False) as client,
         pytest.raises(pegasos.dask.ClusterError, match=r"no worker has been there for 0\.5 s"),
     ):
-        pegasos.dask.solve([dask.delayed(rows)(0, True)], C=1.0, client=client, timeout=0.5)
+        pegasos.dask.solve([dask.delayed(made_part)(0, True)], C=1.0, client=client, timeout=0.5)

@@ -2,8 +2,34 @@
 
 from __future__ import annotations
 
-from pegasos.dask.errors import ClusterError
-from pegasos.dask.estimators import LinearSVC, LinearSVCCV
-from pegasos.dask.solve import solve
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pegasos.dask.errors import ClusterError
+    from pegasos.dask.estimators import LinearSVC, LinearSVCCV
+    from pegasos.dask.solving import solve
 
 __all__ = ["ClusterError", "LinearSVC", "LinearSVCCV", "solve"]
+
+# Workers import what they need alone: scikit-learn is not.
+_LAZY = {
+    "ClusterError": "pegasos.dask.errors",
+    "LinearSVC": "pegasos.dask.estimators",
+    "LinearSVCCV": "pegasos.dask.estimators",
+    "solve": "pegasos.dask.solving",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first asked for."""
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_LAZY[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """The public names."""
+    return sorted(__all__)

@@ -42,3 +42,26 @@ def blocks(X: Any, size: int) -> Any:
         empty = sparse.csr_matrix((0, 0), dtype=X.dtype)
         parts.append(da.from_delayed(delayed(chunk), chunk.shape, dtype=X.dtype, meta=empty))
     return da.concatenate(parts)
+
+
+def made_part(number: int, dense: bool, n: int = 2000) -> tuple[Any, NDArray[np.float64]]:
+    """Rows and signs that can be computed again on any worker."""
+    rng = np.random.default_rng(number)
+    w = np.random.default_rng(99).normal(size=3000)
+    if dense:
+        rows = rng.normal(size=(n, 40))
+        return rows, np.sign(rows @ w[:40] + 4.0 * rng.normal(size=n))
+    columns = (3000 * rng.random((n, 30)) ** 3).astype(int)
+    places = np.repeat(np.arange(n), 30), columns.ravel()
+    X = sparse.csr_matrix((np.ones(30 * n), places), (n, 3000))
+    X.sum_duplicates()
+    return X, np.sign(X @ w + 4.0 * rng.normal(size=n))
+
+
+def made_whole(parts: int, dense: bool) -> tuple[Any, NDArray[np.float64]]:
+    """The rows of the first parts on one machine."""
+    made = [made_part(number, dense) for number in range(parts)]
+    y = np.concatenate([part[1] for part in made])
+    if dense:
+        return np.concatenate([part[0] for part in made]), y
+    return sparse.vstack([part[0] for part in made], format="csr"), y
