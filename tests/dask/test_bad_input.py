@@ -27,7 +27,7 @@ def chunked(values, size=20):
         (lambda: ([], None), ValueError, "no parts"),
         (lambda: ([(X,)], None), TypeError, "part 0"),
         (lambda: ([dask.delayed(3)], None), TypeError, r"part 0 must give \(X, y\)"),
-        (lambda: ([(dask.delayed(X), dask.delayed(Y[:9]))], None), ValueError, "y has 9"),
+        (lambda: ([(dask.delayed(X), dask.delayed(Y[:9]))], None), ValueError, "chunk 0.*y has 9"),
         (lambda: (chunked(np.where(X > 2, np.nan, X)), chunked(Y)), ValueError, "NaN"),
         (lambda: (chunked(X), chunked(Y), chunked(-np.ones(60))), ValueError, "not negative"),
         (lambda: (chunked(X), chunked(Y), chunked(1.0 * Y)), ValueError, "sample_weight of zero"),

@@ -112,7 +112,7 @@ def test_a_worker_is_lost(victims, optima, number, how, dense):
     victim = int(rng.choice(victims.pids()))
     parts = [dask.delayed(made_part)(k, dense) for k in range(6)]
     harmed = []
-    delay = float(rng.uniform(0.0, 2.5))
+    delay = float(rng.uniform(0.0, 1.8))
     thread = threading.Thread(target=harm, args=(victim, how, delay, harmed))
     thread.start()
     began = time.perf_counter()
@@ -161,7 +161,7 @@ def test_rows_that_cannot_be_had_again(victims):
     assert time.perf_counter() - began < LONGEST
     # The last certified model is there.
     assert model.certificate_.primal == records[-1].primal
-    assert model.coef_.shape == (1, 3000)
+    assert model.coef_.shape == (1, 30_000)
     assert model.stop_reason_ == "cluster_failed"
 
 

@@ -26,10 +26,12 @@ _SHOWN = 3
 
 
 def train_on_dask(
-    voice: Voice, job: Job, address: str, overwrite: bool, save: SaveArguments
+    voice: Voice, job: Job, address: str, timeout: float, overwrite: bool, save: SaveArguments
 ) -> int:
     """Train, save, tell; the exit code."""
     _check(job, save)
+    if not timeout > 0:
+        raise UsageError(f"--dask-timeout must be positive, got {timeout:g}")
     files = _files(str(job.data))
     if job.target == Path():
         raise UsageError("MODEL is missing: --dask needs to be told where the model goes")
@@ -39,7 +41,7 @@ def train_on_dask(
     voice.tell(f"{len(files)} files on the workers of {address}: {shown}")
     options = options_of(job.read, labels=True)
     with Interruption() as asked:
-        fitted = _fit(voice, job, address, files, options)
+        fitted = _fit(voice, job, address, timeout, files, options)
         save_model(fitted, job.target, overwrite)
     try:
         report(voice, fitted, job.fit.tol, job.target, 0.0)
@@ -98,31 +100,39 @@ def load(path: str, options: Options, names: tuple[str, ...] | None) -> tuple[An
     return data.X, data.y, data.sample_weight
 
 
-def _fit(voice: Voice, job: Job, address: str, files: list[Path], options: Options) -> Fitted:
+def _fit(
+    voice: Voice, job: Job, address: str, timeout: float, files: list[Path], options: Options
+) -> Fitted:
     try:
         from dask import delayed
         from distributed import Client
 
-        from pegasos.dask.client import DEFAULT_TIMEOUT
+        from pegasos.dask.errors import ClusterError
         from pegasos.dask.fitting import describe, on_cluster, train_on_cluster
         from pegasos.dask.source import source_of
     except ImportError:
         raise CommandError("--dask needs Dask: pip install 'pegasos[dask]'") from None
-    with ExitStack() as stack:
-        try:
-            client = stack.enter_context(Client(address, timeout=_CONNECT_SECONDS))
-        except (OSError, TimeoutError, ValueError) as error:
-            raise CommandError(f"no scheduler answers at {address}: {error}") from None
-        first = client.submit(names_in, str(files[0]), options, pure=False)
-        names = first.result(timeout=DEFAULT_TIMEOUT)
-        loads = [delayed(load, pure=True)(str(path), options, names) for path in files]
-        source = source_of(loads)
-        callbacks = progress_of(stack, voice, job.fit.tol)
-        training = training_of(job.fit, job.C, job.lam, time.perf_counter(), callbacks)
-        cluster = stack.enter_context(on_cluster(client, source, training, DEFAULT_TIMEOUT))
-        found = {name for a in describe(cluster).values() for name in a.get("classes", ())}
-        class_weight = class_weights_of(job.fit.class_weight, classes_of(_array(found))[0])
-        trained = train_on_cluster(cluster, training, class_weight)
+    try:
+        with ExitStack() as stack:
+            try:
+                client = stack.enter_context(Client(address, timeout=_CONNECT_SECONDS))
+            except (OSError, TimeoutError, ValueError) as error:
+                raise CommandError(f"no scheduler answers at {address}: {error}") from None
+            first = client.submit(names_in, str(files[0]), options, pure=False)
+            try:
+                names = first.result(timeout=timeout)
+            except TimeoutError:
+                raise CommandError(f"no worker of {address} answered in {timeout:g} s") from None
+            loads = [delayed(load, pure=True)(str(path), options, names) for path in files]
+            source = source_of(loads)
+            callbacks = progress_of(stack, voice, job.fit.tol)
+            training = training_of(job.fit, job.C, job.lam, time.perf_counter(), callbacks)
+            cluster = stack.enter_context(on_cluster(client, source, training, timeout))
+            found = {name for a in describe(cluster).values() for name in a.get("classes", ())}
+            class_weight = class_weights_of(job.fit.class_weight, classes_of(_array(found))[0])
+            trained = train_on_cluster(cluster, training, class_weight)
+    except ClusterError as error:
+        raise CommandError(str(error)) from None
     assert trained.classes is not None
     classes, _ = classes_of(trained.classes)
     outcome = trained.outcome

@@ -72,6 +72,12 @@ def train(
             "('data/*.parquet') of files that its workers can read, a part each.",
         ),
     ] = None,
+    dask_timeout: Annotated[
+        float,
+        typer.Option(
+            "--dask-timeout", help="Seconds without a sign of life after which a worker is lost."
+        ),
+    ] = 60.0,
     overwrite: Overwrite = False,
     *,
     read: ReadArguments,
@@ -111,7 +117,7 @@ def train(
 
         job = Job(data or Path(), model or Path(), C, lam, evaluate, cv, memory, cache_dir,
                   read, prepare, fit)  # fmt: skip
-        raise typer.Exit(train_on_dask(voice, job, dask, overwrite, save))
+        raise typer.Exit(train_on_dask(voice, job, dask, dask_timeout, overwrite, save))
     if data is None and save.resume is None:
         raise UsageError("DATA is missing: the rows and labels to train on")
     if model is None and data is not None and data.exists() and not _names_a_model(data):

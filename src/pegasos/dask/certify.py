@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from pegasos.certificate import Certificate, Floats, GapSums, certificate
+from pegasos.dask.errors import PartsLostError
 from pegasos.dask.problem import ClusterProblem
 
 _TRIES = 33  # values of b at a time
-_ZOOMS = 6  # each is 16 times as close: the loss is then flat to nearly its last digits
+_ZOOMS = 16  # at most, each 16 times as close
 
 
 def certify_on_cluster(
@@ -29,11 +30,13 @@ def certify_on_cluster(
     K, live = problem.lanes, problem.ids
     W = np.array(W[:, :K])
     free = problem.intercept == "free"
-    b = best_intercepts(problem, W) if free else problem.bias * W[-1]
-    reply = ask("gap_sums", {"live": live, "W": W, "b": b, **duals}, each)
+    if free:
+        b = best_intercepts(problem, W, 0.01 * problem.cluster.tol)
+        reply = ask("gap_sums", {"live": live, "b": b, **duals}, each)
+    else:
+        b = problem.bias * W[-1]
+        reply = ask("gap_sums", {"live": live, "W": W, "b": b, **duals}, each)
     if "lost" in reply:
-        from pegasos.dask.errors import PartsLostError
-
         raise PartsLostError
     wide = problem.weights_shape
     positive, negative = np.zeros(wide), np.zeros(wide) if free else None
@@ -46,21 +49,30 @@ def certify_on_cluster(
     return certificate(problem, padded, b, total), b, reply.get("duals", {})
 
 
-def best_intercepts(problem: ClusterProblem, W: Floats) -> Floats:
-    """The free intercept of every lane, as near to the best as makes no difference."""
+def best_intercepts(problem: ClusterProblem, W: Floats, accuracy: float) -> Floats:
+    """The free intercept of every lane: its loss is within ``accuracy`` (relative) of the best.
+
+    The loss is convex: between the neighbours of the best try it falls no further below that than
+    they are above it.
+    """
     ask, live = problem.cluster.ask, problem.ids
     W = W.copy()
     W[-1] = 0.0
     low, most = ask("look", {"live": live, "W": W})["bracket"]
     high = -most
     steps = np.linspace(0.0, 1.0, _TRIES)[:, None]
-    best = (low + high) / 2
+    lanes, best = np.arange(live.size), (low + high) / 2
     for _ in range(_ZOOMS):
         at = low + steps * (high - low)
-        losses = ask("losses", {"live": live, "at": at})["losses"]
+        reply = ask("losses", {"live": live, "at": at})
+        if "lost" in reply:
+            raise PartsLostError
+        losses = reply["losses"]
         place = np.argmin(losses, axis=0)
-        lanes = np.arange(live.size)
-        best = at[place, lanes]
-        low = at[np.maximum(place - 1, 0), lanes]
-        high = at[np.minimum(place + 1, _TRIES - 1), lanes]
+        before, after = np.maximum(place - 1, 0), np.minimum(place + 1, _TRIES - 1)
+        best, low, high = at[place, lanes], at[before, lanes], at[after, lanes]
+        least = losses[place, lanes]
+        above = np.maximum(losses[before, lanes], losses[after, lanes]) - least
+        if np.all(above <= accuracy * least):
+            break
     return np.asarray(best)

@@ -12,7 +12,8 @@ import itertools
 import threading
 import time
 import uuid
-from collections import defaultdict
+from collections import Counter, defaultdict
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,6 +29,7 @@ _BY_ITSELF = 1 << 16  # bytes of arguments that go with every task; more are sen
 _FAN_IN = 8  # replies that one task, or the client, adds up
 _PARTS_PER_WORKER = 2  # so that a worker that joins can be given some
 _TRIES = 5  # of bringing parts up
+_MOST_FAILURES = 8  # of a command, one after the other
 
 
 class InterruptedRoundError(Exception):
@@ -49,6 +51,8 @@ class Cluster:
     desk: Any = None
     saved: dict[str, Any] = field(default_factory=dict)
     kept: Any = None  # the model that was certified last
+    tol: float = 1e-3  # of the run
+    error: ClusterError | None = None  # what ended it
 
     def __post_init__(self) -> None:
         """Look at the workers."""
@@ -59,12 +63,11 @@ class Cluster:
         self.holder: dict[str, str] = {}
         self.held: dict[str, Any] = {}  # futures that keep the parts in memory
         self.numbers = itertools.count()
-        self._workers()
+        self.failures: Counter[str] = Counter()  # of commands, one after the other
+        self.chunks: dict[str, list[int]] = {}
         loaded = self._load(list(range(len(self.source.chunks))))
         groups = self.source.groups(self._locations(loaded), _PARTS_PER_WORKER)
-        self.chunks: dict[str, list[int]] = {
-            f"part {i + 1} of {len(groups)}": g for i, g in enumerate(groups)
-        }
+        self.chunks = {f"part {i + 1} of {len(groups)}": g for i, g in enumerate(groups)}
         self._bring_up(list(self.chunks), {}, loaded)
 
     # Bringing parts up.
@@ -148,15 +151,17 @@ class Cluster:
             places = self._places(first, self._workers())
             futures = {
                 name: self.client.submit(
-                    hold, self._key(name), [loaded[n] for n in self.chunks[name]], self.threads,
+                    hold, self._key(name), self.chunks[name],
+                    [loaded[n] for n in self.chunks[name]], self.threads,
                     key=f"pegasos-hold-{self.run}-{next(self.numbers)}", workers=[place],
                     allow_other_workers=False, pure=False,
                 )
                 for name, place in places.items()
             }  # fmt: skip
+            watched = {*places.values(), *(a for a in here.values() if a is not None)}
             try:
                 for name, future in futures.items():
-                    self._await(future, set(places.values()))
+                    self._await(future, watched)
                     self.holder[name], self.held[name] = places[name], future
                 self._replay(names)
                 return
@@ -248,21 +253,42 @@ class Cluster:
         with self.lock:
             generation = self.generation
         try:
-            return self._ask(command, common or {}, each or {}, list(self.chunks))
+            reply = self._ask(command, common or {}, each or {}, list(self.chunks))
         except WorkersLostError as lost:
-            self.recover(lost.addresses, generation)
+            try:
+                self._count(command, lost)
+                self.recover(lost.addresses, generation)
+            except ClusterError as error:
+                self.error = error
+                raise
             raise PartsLostError from lost
+        self.failures[command] = 0
+        return reply
+
+    def _count(self, command: str, lost: WorkersLostError) -> None:
+        """Give up after too many losses in the same place."""
+        self.failures[command] += 1
+        if self.failures[command] > _MOST_FAILURES:
+            raise ClusterError(
+                f"workers were lost {_MOST_FAILURES} times in a row in {command!r} (last: {lost}): "
+                "have they enough memory for their rows?"
+            ) from lost
 
     def keep(self, command: str, common: dict[str, Any]) -> dict[str, Any]:
         """Ask, and ask parts that come up later, too."""
-        self.setup = [entry for entry in self.setup if entry[0] != command]
+        earlier = {"describe": (), "set_lanes": ("describe",), "with_s": ("describe", "set_lanes")}
+        self.setup = [entry for entry in self.setup if entry[0] in earlier[command]]
+        reply = self.ask_again(command, common)
+        self.setup.append((command, common))
+        return reply
+
+    def ask_again(self, command: str, common: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Ask until no part is lost meanwhile: where nothing is that a loss could harm."""
         while True:
             try:
-                reply = self.ask(command, common)
+                return self.ask(command, common)
             except PartsLostError:
                 continue
-            self.setup.append((command, common))
-            return reply
 
     def _ask(
         self,
@@ -280,20 +306,22 @@ class Cluster:
         for address, here in sorted(by_worker.items()):
             own = {self._key(name): each[name] for name in here if name in each}
             future = self.client.submit(
-                work, [self._key(name) for name in here], command, shared, own,
+                work, [self._key(name) for name in here], command, shared, own, self.generation,
                 key=f"pegasos-{command}-{self.run}-{next(self.numbers)}", workers=[address],
                 allow_other_workers=False, pure=False,
             )  # fmt: skip
-            futures.append(future)
+            futures.append((address, future))
         while len(futures) > _FAN_IN:
+            groups = [futures[i : i + _FAN_IN] for i in range(0, len(futures), _FAN_IN)]
             futures = [
-                self.client.submit(
-                    merged, *futures[i : i + _FAN_IN], pure=False,
-                    key=f"pegasos-merge-{self.run}-{next(self.numbers)}",
-                )
-                for i in range(0, len(futures), _FAN_IN)
+                (group[0][0], self.client.submit(
+                    merged, *(future for _, future in group), pure=False,
+                    key=f"pegasos-merge-{self.run}-{next(self.numbers)}", workers=[group[0][0]],
+                    allow_other_workers=False,
+                ))
+                for group in groups
             ]  # fmt: skip
-        replies = [self._result(future, workers) for future in futures]
+        replies = [self._result(future, workers) for _, future in futures]
         self.rounds += 1
         reply, missing = merged(*replies)
         if missing:
@@ -318,11 +346,13 @@ class Cluster:
         if size < _BY_ITSELF:
             return common
         try:
-            return self.client.scatter(
-                [common], workers=[address], hash=False, timeout=self.timeout
-            )[0]
-        except (OSError, TimeoutError) as error:
-            self.health.look(now=True)
+            [future] = self.client.sync(
+                self.client._scatter, [common], workers=[address], hash=False,
+                callback_timeout=self.timeout,
+            )  # fmt: skip
+            return future
+        except (OSError, TimeoutError, KeyError, ValueError) as error:
+            self._check({address}, now=True)
             raise WorkersLostError({address}) from error
 
     def _result(self, future: Any, workers: set[str]) -> Any:
@@ -382,9 +412,10 @@ class Cluster:
                 self.kept.put(lanes, W, b, proof)
 
     def close(self) -> None:
-        """Let go of all parts."""
+        """Let go of all parts; a cluster that is gone needs no telling."""
         for future in self.held.values():
-            future.release()
+            with suppress(Exception):
+                future.release()
         self.held.clear()
         self.holder.clear()
 

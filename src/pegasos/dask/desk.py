@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from pegasos import sparse
 from pegasos.certificate import Floats
+from pegasos.dask.loading import joined
 from pegasos.dask.local import DUAL, LOSS, SQUARES, Sent, terms
-from pegasos.dask.part import joined
 from pegasos.dask.problem import ClusterProblem
 from pegasos.problem import Problem, part_of_problem
 from pegasos.rows import Rows, as_rows
@@ -51,11 +52,12 @@ class Desk:
             sent = rows[name]
             self.sent.append((name, sent))
             self.n += len(sent.ids)
-            self.bytes += float(getattr(sent.X, "nnz", 0) * 12 or sent.X.nbytes)
+            self.bytes += _bytes(sent.X)
         self.X = joined([sent.X for _, sent in self.sent])
         self.labels = np.concatenate([sent.labels for _, sent in self.sent])
-        first = self.sent[0][1].weight
-        self.weight = None if first is None else np.concatenate([_weight(s) for _, s in self.sent])
+        self.weight = None
+        if any(s.weight is not None for _, s in self.sent):
+            self.weight = np.concatenate([_weight(s) for _, s in self.sent])
         before = self.duals if self.rows is not None else np.zeros((0, self.labels.shape[1]))
         new = [rows[name].duals for name in sorted(rows)]
         self.duals = np.concatenate([before, *new])
@@ -75,11 +77,6 @@ class Desk:
             }
             for name, pieces in found.items()
         }
-
-    def rescale(self, factors: Any) -> None:
-        """Change the duals by a function of them and their bounds."""
-        if self.rows is not None:
-            self.duals = factors(self.duals)
 
     def problem(self, whole: ClusterProblem) -> Problem:
         """The lanes over the rows here."""
@@ -178,5 +175,11 @@ def _objective(problem: ClusterProblem, W: Floats) -> float:
 
 
 def _weight(sent: Sent) -> Floats:
-    assert sent.weight is not None
-    return sent.weight
+    """Rows without weights weigh one each."""
+    return np.ones((len(sent.ids), 1)) if sent.weight is None else sent.weight
+
+
+def _bytes(X: Any) -> float:
+    if sparse.issparse(X):
+        return float(X.nnz * (X.data.itemsize + X.indices.itemsize) + 8 * X.shape[0])
+    return float(X.nbytes)

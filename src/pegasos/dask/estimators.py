@@ -18,7 +18,7 @@ from pegasos.dask.client import DEFAULT_TIMEOUT, check_timeout, client_of
 from pegasos.dask.fitting import Fitted, on_cluster, train_on_cluster
 from pegasos.dask.path import ClusterPath, cross_validate_on_cluster
 from pegasos.dask.predictions import by_chunks, is_collection
-from pegasos.dask.source import Source, source_of
+from pegasos.dask.source import Source, names_of, source_of
 from pegasos.estimators import cv, linear
 from pegasos.estimators.base import LinearClassifier
 from pegasos.progress import ProgressLine
@@ -40,6 +40,13 @@ class ClusterClassifier(LinearClassifier):
         found.pop("client", None)
         return found
 
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, the client too."""
+        if "client" in params:
+            self.client = params.pop("client")
+        super().set_params(**params)
+        return self
+
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the client."""
         state: dict[str, Any] = super().__getstate__()
@@ -50,6 +57,7 @@ class ClusterClassifier(LinearClassifier):
         if not is_collection(X):
             return super().decision_function(X)
         check_is_fitted(self, "coef_")
+        self._check_names(X)
         local = self._plain()
         count = len(self.classes_)
         columns = None if count == 2 else count
@@ -62,7 +70,27 @@ class ClusterClassifier(LinearClassifier):
         if not is_collection(X):
             return super().predict(X)
         check_is_fitted(self, "coef_")
+        self._check_names(X)
         return by_chunks(X, self._plain().predict, self.classes_[:0], None)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The accuracy; of Dask collections, computed now."""
+        if not is_collection(X):
+            return float(super().score(X, y, sample_weight))
+        computed = [
+            value.compute() if is_collection(value) else value
+            for value in (self.predict(X), y, sample_weight)
+        ]
+        return float(np.average(computed[0] == np.asarray(computed[1]), weights=computed[2]))
+
+    def _check_names(self, X: Any) -> None:
+        """Raise if columns are not those trained on, in their order."""
+        names, known = names_of(X), getattr(self, "feature_names_in_", None)
+        if names is not None and known is not None and names != list(known):
+            raise ValueError(
+                "The feature names should match those that were passed during fit, in their order; "
+                f"there are {', '.join(names[:5])}, ..., not {', '.join(known[:5])}, ..."
+            )
 
     def to_local(self) -> Any:
         """The plain estimator of one machine, fitted: same parameters, same model and proof."""
@@ -277,7 +305,7 @@ class LinearSVCCV(ClusterClassifier):
             cluster = stack.enter_context(on_cluster(client, source, training, self.timeout))
             path = cross_validate_on_cluster(cluster, training, Cs, folds, self.class_weight)
             self._keep_path(path)
-            if not self.refit:
+            if not self.refit or path.ended == "interrupted":
                 return self
             at_best = replace(training, C=self.C_)
             fitted = train_on_cluster(cluster, at_best, self.class_weight)
@@ -285,17 +313,23 @@ class LinearSVCCV(ClusterClassifier):
         return self
 
     def _keep_path(self, path: ClusterPath) -> None:
-        self._forget("coef_", "intercept_", "classes_")
+        self._forget("coef_", "intercept_", "classes_", "certificate_")
         self.path_, self.Cs_, self.scores_ = path, path.C, path.scores
+        if path.error is not None:
+            raise path.error
         if np.isnan(path.scores).all():
             raise ValueError("nothing was trained: the fit was interrupted, or max_time too short")
         self.best_index_ = path.best(self.rule)
         self.C_ = float(path.C[self.best_index_])
         self.best_score_ = float(path.scores[self.best_index_].mean())
+        gaps = path.certificate.relative_gap
+        words = None
         if path.ended is not None:
-            warnings.warn(
+            words = (
                 f"The path over C stopped ({path.ended}) before its end: {self.C_:g} is the best "
-                "of those that were tried.",
-                ConvergenceWarning,
-                stacklevel=3,
+                "of those that were tried."
             )
+        elif not np.all(path.certificate.proves(self.tol)):
+            words = f"Some fits of the path are proven within {np.nanmax(gaps):.2g} only, not tol."
+        if words is not None:
+            warnings.warn(words, ConvergenceWarning, stacklevel=3)

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pegasos.certificate import Certificate, Floats
-from pegasos.dask.cluster import Cluster
-from pegasos.dask.errors import ClusterError, PartsLostError
+from pegasos.dask.cluster import Cluster, InterruptedRoundError
+from pegasos.dask.errors import ClusterError
 from pegasos.dask.part import Lanes
 from pegasos.dask.problem import ClusterProblem, ClusterRows, cluster_problem, cluster_rows
 from pegasos.dask.rounds import ClusterDual
@@ -20,9 +20,9 @@ from pegasos.dask.second import ClusterInterior, ClusterNewton
 from pegasos.dask.source import Source
 from pegasos.driver import run
 from pegasos.fleet import run_lanes
-from pegasos.history import History
+from pegasos.history import History, Record
 from pegasos.interrupt import Interruption
-from pegasos.outcome import Outcome
+from pegasos.outcome import Outcome, StopReason
 from pegasos.problem import regularization
 from pegasos.solvers import DualCoordinate, InteriorPoint, Newton, Solver
 from pegasos.solvers.auto import Choice, choose, fixed
@@ -45,18 +45,26 @@ class Kept:
         K = problem.lanes
         self.W, self.b = np.zeros((problem.rows.d + 1, K)), np.zeros(K)
         self.proof = Certificate.untrained(problem.cost / problem.total_weight)
+        self.records: list[Record] = []
 
     def put(self, lanes: NDArray[np.intp], W: Floats, b: Floats, proof: Certificate) -> None:
         """Replace some lanes."""
         self.W[:, lanes], self.b[lanes] = W, b
         self.proof = self.proof.replaced(lanes, proof)
 
-    def outcome(self, error: ClusterError, solver: Solver, scalar: bool) -> Outcome:
-        """What is left of a run that a cluster's failure ended."""
+    def note(self, record: Record) -> None:
+        """Keep a record: a callback."""
+        self.records.append(record)
+
+    def outcome(self, error: ClusterError | None, solver: Solver, scalar: bool) -> Outcome:
+        """What is left of a run that a cluster's failure ended, or a Ctrl-C at a bad moment."""
         proof = self.proof.lane(0) if scalar else self.proof
+        last = self.records[-1] if self.records else None
+        reason: StopReason = "interrupted" if error is None else "cluster_failed"
         return Outcome(
-            self.W, self.b, np.zeros((0, self.b.size)), proof, History([]), "cluster_failed", 0.0,
-            0.0, solver, f"the cluster failed: {error}",
+            self.W, self.b, np.zeros((0, self.b.size)), proof, History(self.records), reason,
+            0.0 if last is None else last.seconds, 0.0 if last is None else last.epoch, solver,
+            reason if error is None else f"the cluster failed: {error}",
         )  # fmt: skip
 
 
@@ -77,20 +85,27 @@ def on_cluster(
 ) -> Iterator[Cluster]:
     """The source's parts on the workers, while they are needed."""
     with Interruption() as interruption:
-        cluster = Cluster(client, source, timeout, training.n_jobs, interruption)
         try:
-            yield cluster
-        finally:
-            cluster.close()
+            cluster = Cluster(client, source, timeout, training.n_jobs, interruption)
+            try:
+                yield cluster
+            finally:
+                cluster.close()
+        except InterruptedRoundError:
+            raise KeyboardInterrupt from None  # there is no model yet
 
 
 def train_on_cluster(
     cluster: Cluster, training: Training, class_weight: Any, *, signs: bool = False
 ) -> Fitted:
-    """Train all classes against the rest; ``signs``: y holds -1 and +1 of every lane itself."""
-    about = describe(cluster)
+    """Train all classes against the rest; ``signs``: y has two, or -1 and +1 of every lane."""
+    about = describe(cluster, signs)
     rows = cluster_rows(about)
     classes, lanes = lanes_of(about, rows, training, class_weight, signs)
+    if signs and classes is not None and classes.size > 2:
+        raise ValueError(
+            f"y must have two values, or be (n, K) with -1, 0 and +1; it has {classes.size}"
+        )
     if classes is None:  # the parts have to look at the signs before weights can be known
         counts = cluster.keep("set_lanes", {"lanes": lanes})["counts"]
         total = counts[2] + counts[3]
@@ -98,14 +113,8 @@ def train_on_cluster(
         lanes = replace(lanes, s=s, total_weight=total)
     problem = set_lanes(cluster, rows, lanes)
     choice = on_workers(plan(training, problem))
-    cluster.kept = Kept(problem)
-    scalar = problem.lanes == 1
-    try:
-        outcome = run_problem(cluster, problem, choice, training, scalar)
-    except ClusterError as error:
-        left = cluster.kept.outcome(error, choice.solver, scalar)
-        return Fitted(left, classes, rows, cluster.rounds, error)
-    return Fitted(outcome, classes, rows, cluster.rounds)
+    outcome, error = run_problem(cluster, problem, choice, training, classes is not None)
+    return Fitted(outcome, classes, rows, cluster.rounds, error)
 
 
 def run_problem(
@@ -113,27 +122,37 @@ def run_problem(
     problem: ClusterProblem,
     choice: Choice,
     training: Training,
-    scalar: bool,
-) -> Outcome:
-    """Train the lanes: together in rounds, side by side where a solver takes one at a time."""
+    binary: bool,
+) -> tuple[Outcome, ClusterError | None]:
+    """Train the lanes: together in rounds, side by side where a solver takes one at a time.
+
+    If the cluster fails, the outcome is the model that was certified last.
+    """
+    kept = cluster.kept = Kept(problem)
+    cluster.tol = training.tol
+    scalar = binary and problem.lanes == 1
     options: dict[str, Any] = {
-        "limits": training.limits, "seed": training.seed, "callbacks": training.callbacks,
-        "began": training.began, "interruption": cluster.interruption, "keep_duals": False,
+        "limits": training.limits, "seed": training.seed, "began": training.began,
+        "interruption": cluster.interruption, "keep_duals": False,
+        "callbacks": (*training.callbacks, kept.note), "told": bool(training.callbacks),
     }  # fmt: skip
-    if problem.lanes > 1 and choice.solver.lanes_apart:
-        several = replace(problem, threads=min(problem.lanes, _SIDE_BY_SIDE))
-        return run_lanes(several, lambda _: (choice, training.tol), **options)
-    return run(problem, choice, tol=training.tol, scalar=scalar, **options)
+    error: ClusterError | None = None
+    try:
+        if problem.lanes > 1 and choice.solver.lanes_apart:
+            several = replace(problem, threads=min(problem.lanes, _SIDE_BY_SIDE))
+            return run_lanes(several, lambda _: (choice, training.tol), **options), None
+        return run(problem, choice, tol=training.tol, scalar=scalar, **options), None
+    except ClusterError as failure:
+        error = failure
+    except InterruptedRoundError:
+        error = cluster.error  # of another lane, which had this one stop
+    return kept.outcome(error, choice.solver, scalar), error
 
 
-def describe(cluster: Cluster) -> dict[str, dict[str, Any]]:
+def describe(cluster: Cluster, signs: bool = False) -> dict[str, dict[str, Any]]:
     """What the parts say of themselves."""
-    while True:
-        try:
-            about: dict[str, dict[str, Any]] = cluster.ask("describe")["about"]
-            return about
-        except PartsLostError:
-            continue
+    about: dict[str, dict[str, Any]] = cluster.keep("describe", {"signs": signs})["about"]
+    return about
 
 
 def lanes_of(
@@ -160,7 +179,7 @@ def lanes_of(
     return classes, Lanes(
         classes, positive, negative, s, total, training.intercept,
         training.intercept_scaling if training.intercept == "regularized" else 0.0,
-        _step_scaling(rows, training, s), training.loss,
+        _step_scaling(rows, training, s), training.loss, rows.d,
     )  # fmt: skip
 
 

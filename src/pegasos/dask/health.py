@@ -2,17 +2,21 @@
 
 A worker that was killed leaves the list at once. One that is stopped, or behind a broken network,
 stays there for minutes, but its heartbeats end: after ``timeout`` seconds without one, by this
-machine's clock, it is taken for lost. A worker that computes for long goes on beating.
+machine's clock, it is taken for lost. So is one that is paused for so long, by Dask, since its
+memory is full. A worker that computes for long goes on beating.
 """
 
 from __future__ import annotations
 
+import threading
 import time
+from contextlib import suppress
 from typing import Any
 
 from pegasos.dask.errors import ClusterError
 
 _LOOK_EVERY = 0.5  # seconds
+_LEAST_SILENCE = 3.0  # seconds: heartbeats are up to two apart
 
 
 class Health:
@@ -25,6 +29,7 @@ class Health:
         self.workers: dict[str, Any] = {}
         self.heard = time.monotonic()  # of the scheduler
         self.looked = -1.0
+        self.lock = threading.Lock()  # lanes on threads of their own all look
 
     def look(self, *, now: bool = False) -> None:
         """Ask the scheduler; at most twice a second unless it has to be ``now``."""
@@ -42,19 +47,25 @@ class Health:
                 f"the scheduler has not answered for {self.timeout:g} s: {error!r}; is it still "
                 "running, and can it be reached?"
             ) from error
-        self.heard = self.looked = time.monotonic()
-        self.workers = dict(identity["workers"])
-        for address, worker in self.workers.items():
-            beat = float(worker.get("last_seen", 0.0))
-            if address not in self.beats or self.beats[address][0] != beat:
-                self.beats[address] = beat, self.looked
-        for address in self.beats.keys() - self.workers.keys():
-            del self.beats[address]
+        with self.lock:
+            self.heard = self.looked = time.monotonic()
+            beats = {}
+            for address, worker in identity["workers"].items():
+                beat = float(worker.get("last_seen", 0.0))
+                known = self.beats.get(address)
+                if worker.get("status", "running") == "paused" and known is not None:
+                    beats[address] = known
+                elif known is None or known[0] != beat:
+                    beats[address] = beat, self.looked
+                else:
+                    beats[address] = known
+            self.workers, self.beats = dict(identity["workers"]), beats
 
     def silent(self, address: str) -> bool:
         """Whether a listed worker has not been heard of for too long."""
         beat = self.beats.get(address)
-        return beat is not None and self.looked - beat[1] > self.timeout
+        silence = max(self.timeout, _LEAST_SILENCE)
+        return beat is not None and self.looked - beat[1] > silence
 
     def lost(self, addresses: set[str]) -> set[str]:
         """Those of them that are gone or silent."""
@@ -62,7 +73,11 @@ class Health:
 
     def usable(self) -> list[str]:
         """Workers that parts may go to."""
-        return sorted(a for a in self.workers if not self.silent(a))
+        return sorted(
+            address
+            for address, worker in list(self.workers.items())
+            if worker.get("status", "running") != "paused" and not self.silent(address)
+        )
 
     def remove(self, address: str) -> None:
         """Have the scheduler give a silent worker up, so that what it held is computed again."""
@@ -72,6 +87,10 @@ class Health:
                 address, stimulus_id="pegasos-silent", close=False, expected=False
             )
 
-        self.client.sync(self.client._run_on_scheduler, give_up, callback_timeout=self.timeout)
-        self.workers.pop(address, None)
-        self.beats.pop(address, None)
+        # If the scheduler does not answer, the next look at it will tell.
+        with suppress(OSError, TimeoutError):
+            run = self.client._run_on_scheduler
+            self.client.sync(run, give_up, callback_timeout=self.timeout)
+        with self.lock:
+            self.workers.pop(address, None)
+            self.beats.pop(address, None)

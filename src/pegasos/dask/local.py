@@ -71,6 +71,7 @@ class DualPart:
     weight: Floats | None
     threads: int
     lanes: Any
+    passes: dict[int, Any]
 
     def start_duals(self) -> None:
         """All of them are zero, no row is away, nothing is proposed."""
@@ -99,8 +100,9 @@ class DualPart:
 
     def restore(self, *, duals: Packed | None = None) -> Reply:
         """Go on from duals that were saved, if there are any for this part."""
-        if self.rows is not None and duals is not None:
-            self.duals[:] = unpack(duals, self.problem.largest_duals())
+        if self.rows is not None and duals is not None and duals.shape == self.duals.shape:
+            largest = self.problem.largest_duals()
+            self.duals[:] = np.clip(unpack(duals, largest), 0.0, largest)
             self.fresh = False
         return {}
 
@@ -114,6 +116,7 @@ class DualPart:
     def with_s(self, s: Floats) -> Reply:
         """Another strength of regularization for every lane."""
         self.lanes = replace(self.lanes, s=s)
+        self.passes.clear()
         if self.rows is not None:
             p = self.problem
             self.problem = part_of_problem(
@@ -140,7 +143,7 @@ class DualPart:
         """The desk's duals of the rows that are away."""
         if ids is not None and len(ids):
             self.away[ids] = True
-            self.duals[ids] = duals
+            self.duals[ids] = np.clip(duals, 0.0, self.problem.largest_duals()[ids])
 
     def _weighted(self, labels: NDArray[np.int8], a: Floats) -> Floats:
         """(d + 1, lanes): sum a y x of the rows with the steps' constant feature."""
@@ -206,8 +209,8 @@ class DualPart:
             labels[self.away] = 0
         start = carry.get("W", shared)
         problem = self._steps(labels, live, sigma)
-        moved, after = _solve(problem, a, start, epochs, seed + 1000 * round)
-        # Padded lanes stay zero.
+        solver = DualCoordinate(second_order=False)
+        moved, after = solver.moved(problem, a, start, epochs, seed + 1000 * round)
         change = moved - a
         change[self.away] = 0.0
         sums[RISE] = change.sum(axis=0)
@@ -217,7 +220,7 @@ class DualPart:
         carry["W"] = after
         self.proposal = Proposal(round, live, change)
         vector = (after - start)[:, : live.size] / sigma
-        reply["vector"] = ("sum", vector.astype(np.asarray(W).dtype))
+        reply["vector"] = ("sum", vector.astype(np.float32))
         reply["sums"] = ("sum", sums)
         return reply
 
@@ -280,9 +283,3 @@ def padded(W: Any) -> Floats:
     out = weight_zeros((W.shape[0], _core.padded_lanes(W.shape[1])))
     out[:, : W.shape[1]] = W
     return out
-
-
-def _solve(problem: Problem, a: Floats, W: Floats, epochs: int, seed: int) -> tuple[Floats, Floats]:
-    """Passes over the rows from duals a and weights W, which need not be those of a alone."""
-    solver = DualCoordinate(second_order=False)
-    return solver.moved(problem, a, W, epochs, seed)

@@ -1,7 +1,7 @@
 """What a worker holds: some of the rows, their labels and duals, and the work on them.
 
-A part is found by its name in the worker's memory (``HELD``), and lives as long as the client keeps
-the future that made it. ``work`` calls a method of parts and adds up what they reply; names that
+A part is found by its key in the worker's memory (``HELD``), and lives as long as the client keeps
+the future that made it. ``work`` calls a method of parts and adds up what they reply; keys that
 are not here come back as missing, and it is for the client to bring them up again.
 
 A reply is a dict of (how replies are merged, value): ``"sum"``, ``"min"``, or ``"each"`` for a dict
@@ -10,7 +10,9 @@ by part. A part without rows replies with nothing.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 from weakref import WeakValueDictionary
@@ -18,8 +20,8 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from pegasos import sparse
 from pegasos.certificate import Floats
+from pegasos.dask.loading import Loaded, load_chunks, threads_of, widened
 from pegasos.dask.passes import LanePasses
 from pegasos.dask.reply import Reply, merge
 from pegasos.dask.sums import CertifiedPart
@@ -41,6 +43,7 @@ class Lanes:
     scaling: float  # of the constant feature, if the intercept is regularized
     step_scaling: float  # the same where duals are moved: a free intercept needs one there, too
     loss: Loss
+    features: int
     folds: int = 0  # lanes are those of every fold, one fold after the other
     seed: int = 0  # of the folds
 
@@ -56,16 +59,21 @@ class Part(CertifiedPart):
     problem: Problem
     step_rows: Rows
 
-    def __init__(self, name: str, X: Any, y: NDArray[Any], weight: Floats | None, threads: int):
+    def __init__(self, name: str, loaded: Loaded, threads: int) -> None:
         """Check the rows."""
-        self.name, self.X, self.y, self.threads = name, X, y, threads
-        self.weight = None if weight is None else weight.reshape(-1, 1)
-        self.n = int(X.shape[0])
-        self.rows = as_rows(X, n_jobs=threads) if self.n else None
+        self.name, self.threads = name, threads
+        self.X, self.y, self.weight, self.chunks = loaded
+        self.n = int(self.X.shape[0])
+        self.rows = as_rows(self.X, n_jobs=threads) if self.n else None
         self.passes: dict[int, LanePasses] = {}
+        self.looked: dict[tuple[int, ...], Any] = {}
+        self.lock = threading.Lock()
+        self.generation = 0  # of the client's, in which it was last spoken to
 
-    def describe(self) -> Reply:
-        """Sizes, and the classes with their weights."""
+    def describe(self, *, signs: bool) -> Reply:
+        """Sizes, and the classes with their weights, if y does not hold ``signs``."""
+        if not signs and self.y.ndim == 2 and self.y.shape[1] == 1:
+            self.y = self.y[:, 0]
         about: dict[str, Any] = {"features": int(self.X.shape[1]), "rows": self.n}
         if self.y.ndim == 1:
             values, codes = np.unique(self.y, return_inverse=True)
@@ -88,8 +96,12 @@ class Part(CertifiedPart):
         """Make the problem; every dual is zero again."""
         self.lanes = lanes
         self.passes.clear()
+        self.looked.clear()
         if self.rows is None:
             return {}
+        if self.X.shape[1] < lanes.features:
+            self.X = widened(self.X, lanes.features)
+            self.rows = as_rows(self.X, n_jobs=self.threads)
         labels = self.labels = self._labels(lanes)
         if lanes.intercept == "regularized":
             self.rows = as_rows(self.X, bias=lanes.scaling, n_jobs=self.threads)
@@ -125,13 +137,21 @@ class Part(CertifiedPart):
         ).astype(np.int8)
 
     def fold_of_rows(self, codes: NDArray[np.intp]) -> NDArray[np.intp]:
-        """The fold that holds a row out: every class is dealt to all of them."""
+        """The fold that holds a row out: the rows of a class in a chunk are dealt to all of them.
+
+        Chunks begin with different folds, and what they deal depends on nothing but their number.
+        """
         assert self.lanes.classes is not None
-        order = np.random.default_rng([self.lanes.seed, *self.name.encode()]).permutation(self.n)
-        fold = np.empty(self.n, dtype=np.intp)
-        for code in range(self.lanes.classes.size):
-            rows = order[codes[order] == code]
-            fold[rows] = (np.arange(rows.size) + code) % self.lanes.folds
+        folds, fold = self.lanes.folds, np.empty(self.n, dtype=np.intp)
+        first = 0
+        for number, size in self.chunks:
+            rng = np.random.default_rng([self.lanes.seed, number])
+            order = first + rng.permutation(size)
+            start = rng.integers(folds)
+            for code in range(self.lanes.classes.size):
+                rows = order[codes[order] == code]
+                fold[rows] = (np.arange(rows.size) + start + code) % folds
+            first += size
         return fold
 
     def _weights_by_sign(self) -> tuple[Floats, Floats]:
@@ -181,93 +201,60 @@ HELD: WeakValueDictionary[str, Part] = WeakValueDictionary()
 
 
 class Held:
-    """Keeps a part in the worker's memory. Elsewhere it is only the name."""
+    """Keeps a part in the worker's memory; parts never travel, and are not spilled to disk."""
 
-    def __init__(self, name: str, part: Part | None = None) -> None:
+    def __init__(self, part: Part) -> None:
         """Hold it."""
-        self.name, self.part = name, part
+        self.part = part
 
-    def __reduce__(self) -> tuple[type[Held], tuple[str]]:
-        """Parts never travel."""
-        return Held, (self.name,)
+    def __reduce__(self) -> Any:
+        """Refuse to be copied."""
+        raise TypeError(f"{self.part.name} stays on its worker")
 
     def __sizeof__(self) -> int:
         """What Dask may count with."""
-        return 0 if self.part is None else int(self.part.n * 64)
+        rows = self.part.rows
+        return 0 if rows is None else int(self.part.n * (rows.row_bytes + 32))
 
 
-def hold(name: str, chunks: list[tuple[Any, Any, Any]], threads: int | None) -> Held:
-    """Make a part of its chunks (X, y, weight or None)."""
-    if threads is None:
-        from distributed import get_worker
-
-        threads = int(get_worker().state.nthreads)
-    X = joined([as_matrix(chunk[0]) for chunk in chunks])
-    y = np.concatenate([as_labels(chunk[1]) for chunk in chunks])
-    weight = None
-    if chunks[0][2] is not None:
-        weight = np.concatenate([np.asarray(w, dtype=np.float64).reshape(-1) for *_, w in chunks])
-        if not (np.isfinite(weight) & (weight >= 0)).all():
-            raise ValueError(f"sample_weight must be finite and not negative (in {name})")
-    for what, size in (
-        ("y", y.shape[0]),
-        ("sample_weight", None if weight is None else weight.size),
-    ):
-        if size is not None and size != X.shape[0]:
-            raise ValueError(f"{name}: X has {X.shape[0]} rows, {what} has {size}")
-    try:
-        part = Part(name, X, y, weight, threads)
-    except ValueError as error:
-        raise ValueError(f"{name}: {error}") from None
-    HELD[name] = part
-    return Held(name, part)
+def hold(
+    key: str, numbers: list[int], chunks: list[tuple[Any, Any, Any]], n_jobs: int | None
+) -> Held:
+    """Make a part of its chunks (X, y, weight or None), and keep it."""
+    part = Part(key, load_chunks(numbers, chunks), threads_of(n_jobs))
+    HELD[key] = part
+    return Held(part)
 
 
-def as_matrix(chunk: Any) -> Any:
-    """Rows of a chunk: an array, a sparse matrix or a data frame."""
-    if sparse.issparse(chunk):
-        return chunk.tocsr()
-    if hasattr(chunk, "tocsr"):  # of the package `sparse`
-        return chunk.tocsr()
-    array = np.asarray(chunk.to_numpy() if hasattr(chunk, "to_numpy") else chunk)
-    return array.reshape(-1, 1) if array.ndim == 1 else array
-
-
-def as_labels(chunk: Any) -> NDArray[Any]:
-    """Labels of a chunk."""
-    if sparse.issparse(chunk):
-        chunk = chunk.toarray()
-    array = np.asarray(chunk.to_numpy() if hasattr(chunk, "to_numpy") else chunk)
-    return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
-
-
-def joined(matrices: list[Any]) -> Any:
-    """Chunks one below the other; one alone is used where it is."""
-    some = [m for m in matrices if m.shape[0]] or matrices[:1]
-    if len(some) == 1:
-        return some[0]
-    if sparse.issparse(some[0]):
-        from scipy.sparse import vstack
-
-        return vstack(some, format="csr")
-    return np.concatenate(some)
+# Calls that change duals, or need them all: one at a time.
+_ALONE = {"set_lanes", "restore", "scale", "with_s", "sync", "step", "snapshot", "gap_sums"}
 
 
 def work(
-    names: Iterable[str], command: str, common: dict[str, Any], each: dict[str, dict[str, Any]]
+    keys: Iterable[str],
+    command: str,
+    common: dict[str, Any],
+    each: dict[str, dict[str, Any]],
+    generation: int,
 ) -> tuple[Reply, list[str]]:
     """Call a method of the parts here, one after the other; what they reply, and who is missing.
 
-    If the method takes ``carry``, a part begins with what the one before it left there.
+    ``step`` carries its weights on from part to part. Calls of an older ``generation`` come too
+    late: workers were lost since, and nobody waits for them.
     """
-    names = list(names)
-    missing = [name for name in names if HELD.get(name) is None]
+    keys = list(keys)
+    parts = [HELD.get(key) for key in keys]
+    missing = [key for key, part in zip(keys, parts, strict=True) if part is None]
     if missing:
         return {}, missing
     total: Reply = {}
-    carry: dict[str, Any] = {}
-    for name in names:
-        method: Callable[..., Reply] = getattr(HELD[name], command)
-        extra = {"carry": carry} if command in ("step",) else {}
-        merge(total, method(**common, **each.get(name, {}), **extra))
+    extra: dict[str, Any] = {"carry": {}} if command == "step" else {}
+    for key, part in zip(keys, parts, strict=True):
+        assert part is not None
+        method: Callable[..., Reply] = getattr(part, command)
+        with part.lock if command in _ALONE else nullcontext():
+            if generation < part.generation:
+                return {}, []
+            part.generation = generation
+            merge(total, method(**common, **each.get(key, {}), **extra))
     return total, []

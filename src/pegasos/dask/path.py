@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from pegasos.certificate import Certificate, Floats
-from pegasos.dask.cluster import Cluster
-from pegasos.dask.errors import PartsLostError
+from pegasos.dask.cluster import Cluster, InterruptedRoundError
+from pegasos.dask.errors import ClusterError, PartsLostError
 from pegasos.dask.fitting import (
-    Kept,
     describe,
     lanes_of,
     on_workers,
@@ -25,6 +24,8 @@ from pegasos.dask.problem import ClusterProblem, cluster_rows
 from pegasos.outcome import Outcome
 from pegasos.tasks.training import Training
 
+_PATH_TIME = 0.8  # of max_time: the rest is for the fit on all rows
+
 
 @dataclass(frozen=True)
 class ClusterPath:
@@ -35,6 +36,7 @@ class ClusterPath:
     certificate: Certificate
     rounds: Floats
     ended: str | None  # what left some of it out
+    error: ClusterError | None = field(default=None, repr=False)
 
     def best(self, rule: str = "best") -> int:
         """The place of the best mean, the smallest C of equals; or within one standard error."""
@@ -71,21 +73,34 @@ def cross_validate_on_cluster(
     scores = np.full((Cs.size, folds), np.nan)
     proof = Certificate(*np.full((3, Cs.size, K), np.nan))
     rounds, ended, before = np.zeros(Cs.size), None, None
+    error: ClusterError | None = None
+    limit = training.limits.max_time
+    if limit is not None:
+        limit = _PATH_TIME * limit
+        training = replace(training, limits=replace(training.limits, max_time=limit))
     for c, C in enumerate(Cs):
-        limit = training.limits.max_time
         if limit is not None and time.perf_counter() - training.began >= limit:
             ended = "max_time"
             break
         here = problem.at(float(C))
-        outcome = _train(cluster, here, training, before)
-        if outcome.stop_reason in ("interrupted", "callback", "max_time"):
-            ended = outcome.stop_reason
+        try:
+            outcome, error = _train(cluster, here, training, before)
+            if error is not None:
+                raise error
+            if outcome.stop_reason in ("interrupted", "callback", "max_time"):
+                ended = outcome.stop_reason
+                break
+            before = here
+            proof = proof.replaced(c, outcome.certificate)
+            rounds[c] = outcome.epochs
+            scores[c] = _score(cluster, outcome)
+        except InterruptedRoundError:
+            ended = "interrupted"
             break
-        before = here
-        proof = proof.replaced(c, outcome.certificate)
-        rounds[c] = outcome.epochs
-        scores[c] = _score(cluster, outcome)
-    return ClusterPath(Cs, scores, proof, rounds, ended)
+        except ClusterError as failure:
+            ended, error = "cluster_failed", failure
+            break
+    return ClusterPath(Cs, scores, proof, rounds, ended, error)
 
 
 def _train(
@@ -93,7 +108,7 @@ def _train(
     problem: ClusterProblem,
     training: Training,
     before: ClusterProblem | None,
-) -> Outcome:
+) -> tuple[Outcome, ClusterError | None]:
     """All folds at one C, from the duals of the C before."""
     cluster.keep("with_s", {"s": problem.s})
     if before is not None:
@@ -101,15 +116,10 @@ def _train(
         with suppress(PartsLostError):
             cluster.ask("scale", {"ratio": problem.s / before.s})
     choice = on_workers(plan(training, problem))
-    cluster.kept = Kept(problem)
-    return run_problem(cluster, problem, choice, training, scalar=False)
+    return run_problem(cluster, problem, choice, training, binary=False)
 
 
 def _score(cluster: Cluster, outcome: Outcome) -> Floats:
     """The accuracy of each fold's model on the rows that it holds out."""
-    while True:
-        try:
-            held, right = cluster.ask("score", {"W": outcome.W, "b": outcome.b})["held_out"]
-        except PartsLostError:
-            continue
-        return np.asarray(np.divide(right, held, out=np.full(held.size, np.nan), where=held > 0))
+    held, right = cluster.ask_again("score", {"W": outcome.W, "b": outcome.b})["held_out"]
+    return np.asarray(np.divide(right, held, out=np.full(held.size, np.nan), where=held > 0))

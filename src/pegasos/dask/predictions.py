@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pegasos.dask.part import as_matrix
+from pegasos.dask.loading import as_matrix
 
 
 def is_collection(X: Any) -> bool:

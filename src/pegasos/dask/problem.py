@@ -97,18 +97,19 @@ class ClusterProblem(Problem):
 
 def cluster_rows(about: dict[str, dict[str, Any]]) -> ClusterRows:
     """Sum up what the parts say of themselves."""
-    features = {a["features"] for a in about.values() if a["rows"]}
-    if len(features) > 1:
-        raise ValueError(f"chunks of X differ in their number of features: {sorted(features)}")
     some = [a for a in about.values() if a["rows"]]
     if not some:
         raise ValueError("X has no rows: 0 samples, while a minimum of 1 is required")
+    features = {a["features"] for a in some}
+    # Of sparse rows, columns at the end may have no value in some chunks.
+    if len(features) > 1 and any(a["dense"] for a in some):
+        raise ValueError(f"chunks of X differ in their number of features: {sorted(features)}")
     n = sum(a["rows"] for a in some)
     values = sum(a["values"] for a in some)
     dense = all(a["dense"] for a in some)
     return ClusterRows(
         n=n,
-        d=features.pop(),
+        d=max(features),
         row_size=values / n,
         row_bytes=sum(a["bytes"] for a in some) / n,
         longest=max(a["longest"] for a in some),

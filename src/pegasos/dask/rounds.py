@@ -9,8 +9,8 @@ parts have changes of their own, and the number of workers, all have the same.
 The rows that keep parts from agreeing come along with the replies, as many as a message has room
 for, and are then moved here (``pegasos.dask.desk``) after every round. Weights and changes travel
 in float32 and leave half of the bytes to rows: a round moves at most 2 x workers x features x lanes
-x 8 bytes. Proofs are computed from float64 (``pegasos.dask.certify``). A tol below 1e-5 wants
-float64 in rounds, too.
+x 8 bytes. Proofs are computed from float64 (``pegasos.dask.certify``). Below a tol of 1e-5 weights
+are float64 in rounds, too, and fewer rows fit.
 
 A free intercept is a constant feature in rounds, with b = centre + pull sum a y; the centre moves
 to b as the duals answer (the method of multipliers).
@@ -53,11 +53,13 @@ _STEERED_BY_FLOAT32 = 1e-5  # tol
 _FLOOR = 0.02  # of tol, shared by all rows: what a row adds to the gap to be worth sending
 _FIRST_ROWS = 1  # round from which rows are sent: before, all are alike
 _FIRST_CENTRES = 3  # rounds after which the centre is the best b for w: far from it, steps are slow
+_LOOK_AFTER = 12  # rounds without a smaller gap
+_IDLE_ROUNDS = 200  # without a smaller gap: there is none to be had
 _PATIENCE = 4  # rounds after which the multiplier moves anyway
 _MUCH, _LITTLE = 0.7, 1.5  # shares at which sigma grows and shrinks
 
 # Entries of state["numbers"].
-_SIGMA, _LOST, _ABANDONED = range(3)
+_SIGMA, _LOST, _ABANDONED, _BEST, _IDLE = range(5)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +93,7 @@ class ClusterDual(Solver):
                 "met": np.full(K, np.inf),
                 "share": np.ones(K),
                 "gap": np.full(K, np.inf),
-                "numbers": np.array([math.sqrt(workers), 0.0, 0.0]),
+                "numbers": np.array([math.sqrt(workers), 0.0, 0.0, math.inf, 0.0]),
                 "seed": np.array([seed], dtype=np.uint64),
                 "cursor": np.zeros(2, dtype=np.int64),
             },
@@ -119,7 +121,7 @@ class ClusterDual(Solver):
                 self._round(problem, state)
             except PartsLostError:
                 state["numbers"][_LOST] = 1
-                continue
+                return False  # so that limits are seen
             except InterruptedRoundError:
                 state["numbers"][_ABANDONED] = 1
                 return False
@@ -132,9 +134,10 @@ class ClusterDual(Solver):
         W, sigma = state["W"], float(state["numbers"][_SIGMA])
         number = state.steps + 1
         kind = np.float32 if self.aim >= _STEERED_BY_FLOAT32 else np.float64
+        centred = problem.intercept == "free" and number <= _FIRST_CENTRES
         room = 0.0
         if number > _FIRST_ROWS:
-            room = min(self.room(problem), desk.room / self._workers(problem))
+            room = min(self.room(problem, centred), desk.room / self._workers(problem))
         w = W[:-1, :K]
         penalty = problem.s / 2 * np.einsum("jk,jk->k", w, w)  # no more than the objective
         reply = cluster.ask(
@@ -149,6 +152,7 @@ class ClusterDual(Solver):
         sums, change = reply["sums"], reply["vector"].astype(np.float64)
         own = desk.sums(problem, W)
         self._estimate(problem, state, sums[:3] + own)
+        self._count_idle(state)
         rise = sums[RISE] - sums[CROSS] - problem.s * np.einsum("jk,jk->k", W[:, :K], change)
         bend = problem.s * np.einsum("jk,jk->k", change, change) + sums[BEND]
         wanted = np.divide(rise, bend, out=np.zeros(K), where=bend > 0)
@@ -159,8 +163,8 @@ class ClusterDual(Solver):
         desk.add(reply.get("rows", {}), problem.step_scaling)
         free = self._multiplier(problem, state)
         W = desk.solve(problem, W, self.aim, int(state["seed"][0]) + number, free)
-        if free is not None and number <= _FIRST_CENTRES:
-            free.put(W, best_intercepts(problem, W[:, :K]))
+        if free is not None and centred:
+            free.put(W, best_intercepts(problem, W[:, :K].astype(np.float32), 1e-4))
         elif free is not None:
             free.move(W, anyway=number % _PATIENCE == 0)
         state.arrays["W"] = self._shaped(problem, W)
@@ -174,11 +178,14 @@ class ClusterDual(Solver):
     def _workers(self, problem: ClusterProblem) -> int:
         return max(1, len(set(problem.cluster.holder.values())))
 
-    def room(self, problem: ClusterProblem) -> float:
-        """Bytes of rows that a worker may send along: what float32 leaves of the round's."""
-        if self.aim < _STEERED_BY_FLOAT32:
-            return 8.0 * problem.rows.d * problem.lanes
-        return (16 * _MESSAGE - 8) * problem.rows.d * problem.lanes
+    def room(self, problem: ClusterProblem, centred: bool = False) -> float:
+        """Bytes of rows that a worker may send along: what the rest of the round leaves.
+
+        ``centred``: the weights are sent once more, to find the best intercept.
+        """
+        weights = 4 if self.aim >= _STEERED_BY_FLOAT32 else 8
+        left = 16 * _MESSAGE - weights - 4 - (4 if centred else 0)
+        return max(0.0, left) * problem.rows.d * problem.lanes
 
     def _settled(self, problem: ClusterProblem, state: State) -> Settled | None:
         if state.steps == 0:
@@ -196,6 +203,18 @@ class ClusterDual(Solver):
         if problem.intercept == "free":
             dual = dual - np.abs(Multiplier(problem, state["centre"], state["met"]).balance(W))
         state["gap"][:] = relative_gap(primal, dual)
+
+    def _count_idle(self, state: State) -> None:
+        """Rounds without a smaller gap."""
+        numbers, gap = state["numbers"], float(state["gap"].max())
+        if gap < 0.9 * numbers[_BEST]:
+            numbers[[_BEST, _IDLE]] = gap, 0
+        else:
+            numbers[_IDLE] += 1
+
+    def stalled(self, problem: Problem, state: State) -> bool:  # noqa: ARG002
+        """Whether nothing was gained for long."""
+        return bool(state["numbers"][_IDLE] >= _IDLE_ROUNDS)
 
     def _multiplier(self, problem: ClusterProblem, state: State) -> Multiplier | None:
         if problem.intercept != "free":
@@ -289,9 +308,14 @@ class ClusterDual(Solver):
             return proof, found
 
     def estimate(self, problem: Problem, state: State) -> Floats | None:  # noqa: ARG002
-        """The gap as met in the last round, before its changes."""
+        """The gap as met in the last round, before its changes; zero where a look is due.
+
+        Of a free intercept it is pessimistic: b need not be the best, nor sum a y zero. So if it
+        does not fall any more, the proof may be better than that.
+        """
+        idle = int(state["numbers"][_IDLE])
         gap: Floats = state["gap"].copy()
-        return gap
+        return np.zeros_like(gap) if idle and idle % _LOOK_AFTER == 0 else gap
 
     def take(
         self, problem: Problem, state: State, lanes: NDArray[np.intp], give_up: GiveUp = never

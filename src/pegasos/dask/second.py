@@ -7,6 +7,7 @@ a part is lost they are, too, and the run on that lane starts again, which takes
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -24,8 +25,6 @@ from pegasos.solvers.by_blocks import Elsewhere
 from pegasos.solvers.interior import InteriorPoint, lightened
 from pegasos.solvers.newton import Newton
 
-_TRIES = 20  # of certifying
-
 
 class _RemotePasses:
     """Questions to all parts about one lane."""
@@ -36,12 +35,7 @@ class _RemotePasses:
     def begin(self, kind: str, shares: dict[int, float]) -> None:
         """The variables of all rows at the start of a run."""
         common = {"lane": self.lane, "kind": kind, "shares": shares}
-        while True:
-            try:
-                self.cluster.ask("start_passes", common)
-                return
-            except PartsLostError:
-                continue
+        self.cluster.ask_again("start_passes", common)
 
     def ask(self, method: str, *arguments: Any) -> dict[str, Any]:
         own = tuple(np.array(a) if isinstance(a, np.ndarray) else a for a in arguments)
@@ -173,7 +167,8 @@ class _OnCluster(Solver):
                 problem, state, work=min(work, 1), stop_seen=stop_seen, stop_steps=stop_steps
             )
         except PartsLostError:
-            self._fresh(here, state)
+            with suppress(InterruptedRoundError):
+                self._fresh(here, state)
             return False
         except InterruptedRoundError:
             return False
@@ -182,7 +177,8 @@ class _OnCluster(Solver):
         """W as it stands; b, if free, is found by the certificate."""
         if cast(ClusterProblem, problem).cluster.interruption.requested:
             raise GaveUp
-        return super().weights(problem, state, give_up)  # type: ignore[safe-super]
+        # A copy: the state starts again when parts are lost.
+        return super().weights(problem, state, give_up).copy()  # type: ignore[safe-super]
 
     def duals(self, problem: Problem, state: State) -> DualsOf:
         """They are with the parts."""
@@ -201,20 +197,22 @@ class _OnCluster(Solver):
     ) -> tuple[Certificate, Floats] | None:
         """The certificate, from sums over the workers' rows."""
         here = cast(ClusterProblem, problem)
-        for _ in range(_TRIES):
+        cluster, lane = here.cluster, int(here.ids[0])
+        while True:
             try:
                 proof, found, _ = certify_on_cluster(
-                    here, W, {}, lane=int(here.ids[0]), width=self._width(state)
+                    here, W, {}, lane=lane, width=self._width(state)
                 )
+                cluster.keep_model(here.ids, W[:, : here.lanes], found, proof)
+                if np.all(proof.proves(cluster.tol) | proof.exhausted(cluster.tol)):
+                    cluster.ask_again("end_passes", {"lane": lane})
+                return proof, found
             except PartsLostError:
-                self._begin(here)  # W stays: any duals prove something about it
-                self._fresh(here, state)
-                continue
+                # Any duals prove something about W, also those of a fresh start.
+                with suppress(InterruptedRoundError):
+                    self._fresh(here, state)
             except InterruptedRoundError:
                 return None
-            here.cluster.keep_model(here.ids, W[:, : here.lanes], found, proof)
-            return proof, found
-        return None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -70,10 +70,6 @@ def solve(
         fitted = train_on_cluster(cluster, training, None, signs=True)
     if fitted.error is not None:
         raise fitted.error
-    if fitted.classes is not None and fitted.classes.size > 2:
-        raise ValueError(
-            f"y must have two values, or be (n, K) with -1, 0 and +1; it has {fitted.classes.size}"
-        )
     outcome = fitted.outcome
     w = outcome.W[:-1].T
     single = fitted.classes is not None

@@ -54,7 +54,7 @@ def source_of(X: Any, y: Any = None, sample_weight: Any = None) -> Source:
         )
     if y is None:
         raise ValueError("y is missing: labels, a Dask array or series in chunks like those of X")
-    names = [str(c) for c in X.columns] if hasattr(X, "columns") else None
+    names = names_of(X)
     xs = _row_chunks("X", X)
     ys = _row_chunks("y", _like(y, X, "y"))
     ws: Sequence[Any] = [None] * len(xs)
@@ -67,6 +67,12 @@ def source_of(X: Any, y: Any = None, sample_weight: Any = None) -> Source:
                 "rows; rechunk or repartition one of them"
             )
     return Source(list(zip(xs, ys, ws, strict=True)), names)
+
+
+def names_of(X: Any) -> list[str] | None:
+    """The names of a data frame's columns, if all are strings, as scikit-learn has it."""
+    columns = list(getattr(X, "columns", ()))
+    return columns if columns and all(isinstance(c, str) for c in columns) else None
 
 
 def _is_collection(value: Any) -> bool:

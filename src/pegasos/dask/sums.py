@@ -18,9 +18,8 @@ from pegasos.rows import Rows
 class CertifiedPart(DualPart):
     """Sums over all rows of a part, those that are away included."""
 
-    passes: dict[int, Any]
     rows: Rows | None
-    products: Floats
+    looked: dict[tuple[int, ...], Any]  # by lanes: the weights that were looked at, and w.x
 
     def products_of(self, W: Any) -> Floats:
         """(n, lanes): w.x."""
@@ -30,12 +29,13 @@ class CertifiedPart(DualPart):
         return out
 
     def look(self, *, live: NDArray[np.intp], W: Any) -> Reply:
-        """Keep w.x of all rows for ``losses``; the least and the largest kink of the loss in b."""
+        """Keep W and w.x of all rows for what follows; where the loss's kinks in b end."""
         if self.rows is None:
             return {}
-        self.products = self.products_of(W)
+        products = self.products_of(W)
+        self.looked[tuple(live.tolist())] = W, products
         labels = self.labels[:, live]
-        kinks = labels - self.products
+        kinks = labels - products
         inside = labels != 0
         least = np.where(inside, kinks, np.inf).min(axis=0)
         most = np.where(inside, kinks, -np.inf).max(axis=0)
@@ -45,11 +45,14 @@ class CertifiedPart(DualPart):
         """The loss of every lane with each intercept of ``at`` (tries, lanes)."""
         if self.rows is None:
             return {}
+        found = self.looked.get(tuple(live.tolist()))
+        if found is None:
+            return {"lost": ("each", {self.name: True})}  # it came up anew
         labels = self.labels[:, live]
         costs = self._costs(labels, live)
         out = np.empty(at.shape)
         for i, b in enumerate(at):
-            over = np.maximum(1.0 - labels * (self.products + b), 0.0)
+            over = np.maximum(1.0 - labels * (found[1] + b), 0.0)
             if self.problem.loss == "squared_hinge":
                 over *= over
             out[i] = np.einsum("nk,nk->k", costs, over)
@@ -59,7 +62,7 @@ class CertifiedPart(DualPart):
         self,
         *,
         live: NDArray[np.intp],
-        W: Any,
+        W: Any = None,
         b: Floats,
         settled: Settled | None = None,
         ids: Any = None,
@@ -70,11 +73,16 @@ class CertifiedPart(DualPart):
         """The sums of ``pegasos.certificate.GapSums`` over the part.
 
         The duals are those of rounds (with the desk's of the rows ``ids``), or of a second-order
-        solver's run on ``lane``.
+        solver's run on ``lane``. Without ``W`` it is the one that was looked at.
         """
         if self.rows is None:
             return {}
         reply: Reply = {}
+        found = self.looked.pop(tuple(live.tolist()), None)
+        if W is None:
+            if found is None:
+                return {"lost": ("each", {self.name: True})}
+            W = found[0]
         if lane is None:
             self.settle(settled)
             self.take_duals(ids, duals)
@@ -85,6 +93,7 @@ class CertifiedPart(DualPart):
                 return {"lost": ("each", {self.name: True})}
             a = np.ascontiguousarray(self.passes[lane].duals(width))
         problem = self.problem.take(live)
+        a = np.clip(a, 0.0, problem.largest_duals())  # D is a bound whatever went before
         total = GapSums.zeros(problem)
         core_b = b if problem.intercept == "free" else np.zeros(live.size)
         weights = padded(W)

@@ -161,7 +161,7 @@ class DualCoordinate(Solver):
         )
 
     def moved(
-        self, problem: Problem, duals: Floats, W: Floats, epochs: float, seed: int
+        self, problem: Problem, duals: Floats, W: Floats, epochs: int, seed: int
     ) -> tuple[Floats, Floats]:
         """Duals and weights after some passes, from weights that hold more than these duals.
 
@@ -174,8 +174,8 @@ class DualCoordinate(Solver):
         columns[:, : W.shape[1]] = W
         state.arrays["W"] = np.array(_grouped(columns, state["bounds"]))
         state.arrays["duals"] = np.array(duals, order="C")
-        visits = int(epochs * problem.n)
         plain = replace(self, second_order=False)  # what sums up W anew would forget the rest
+        visits = epochs * problem.n
         plain.advance(problem, state, work=2**62, stop_seen=visits, stop_steps=2**62)
         return state["duals"], np.array(self.weights(problem, state))
 

@@ -47,13 +47,14 @@ def blocks(X: Any, size: int) -> Any:
 def made_part(number: int, dense: bool, n: int = 2000) -> tuple[Any, NDArray[np.float64]]:
     """Rows and signs that can be computed again on any worker."""
     rng = np.random.default_rng(number)
-    w = np.random.default_rng(99).normal(size=3000)
+    d = 30_000  # so many that weights are scattered
+    w = np.random.default_rng(99).normal(size=d)
     if dense:
         rows = rng.normal(size=(n, 40))
         return rows, np.sign(rows @ w[:40] + 4.0 * rng.normal(size=n))
-    columns = (3000 * rng.random((n, 30)) ** 3).astype(int)
+    columns = (d * rng.random((n, 30)) ** 3).astype(int)
     places = np.repeat(np.arange(n), 30), columns.ravel()
-    X = sparse.csr_matrix((np.ones(30 * n), places), (n, 3000))
+    X = sparse.csr_matrix((np.ones(30 * n), places), (n, d))
     X.sum_duplicates()
     return X, np.sign(X @ w + 4.0 * rng.normal(size=n))
 
