@@ -110,21 +110,33 @@ def test_one_worker_is_cut_off(hosts):
     assert took < 60
 
 
-@pytest.mark.parametrize(
-    "name", ["rcv1", "covtype", pytest.param("fashion_mnist", marks=pytest.mark.slow)]
-)
+REAL = ["rcv1", "covtype", pytest.param("fashion_mnist", marks=pytest.mark.slow)]
+
+
+@pytest.mark.parametrize("name", REAL)
 def test_real_data_on_four_hosts(hosts, name, monkeypatch):
+    check_real_data(hosts[1], name, WORKERS, monkeypatch)
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_real_data_on_two_processes(client, name, monkeypatch):
+    check_real_data(client, name, 2, monkeypatch)
+
+
+def check_real_data(client, name, workers, monkeypatch):
     """The certified primal is that of one machine to tol, and rounds at most thrice its epochs."""
     if "PEGASOS_DATA" not in os.environ:
         pytest.skip("PEGASOS_DATA is not set: it names the folder of real data")
     monkeypatch.syspath_prepend(os.path.join(os.path.dirname(__file__), "..", ".."))
     from benchmarks import datasets
 
-    _, client = hosts
     module = datasets.module(name)
-    X, y = getattr(module, "load_classes", module.load)()
+    try:
+        X, y = getattr(module, "load_classes", module.load)()
+    except datasets.MissingError as missing:
+        pytest.skip(str(missing))
     places = sorted(client.scheduler_info()["workers"])
-    cuts = np.linspace(0, X.shape[0], WORKERS + 1).astype(int)
+    cuts = np.linspace(0, X.shape[0], workers + 1).astype(int)
     parts = [
         dask.delayed(client.scatter([(X[a:b], y[a:b])], workers=[place], hash=False)[0])
         for a, b, place in zip(cuts, cuts[1:], places, strict=False)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from pegasos import _core
 from pegasos.certificate import Floats
 from pegasos.dask.packed import Packed, pack, unpack
-from pegasos.dask.reply import Reply
+from pegasos.dask.reply import Reply, thin
 from pegasos.problem import Problem, part_of_problem
 from pegasos.rows import Rows
 from pegasos.solvers.base import weight_zeros
@@ -220,7 +220,7 @@ class DualPart:
         carry["W"] = after
         self.proposal = Proposal(round, live, change)
         vector = (after - start)[:, : live.size] / sigma
-        reply["vector"] = ("sum", vector.astype(np.float32))
+        reply["vector"] = ("sum", thin(vector.astype(np.float32)))
         reply["sums"] = ("sum", sums)
         return reply
 

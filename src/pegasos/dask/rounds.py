@@ -44,6 +44,7 @@ from pegasos.dask.desk import Desk, Multiplier
 from pegasos.dask.errors import PartsLostError
 from pegasos.dask.local import BEND, CROSS, LOSS, RISE, SQUARES, Settled
 from pegasos.dask.problem import ClusterProblem
+from pegasos.dask.reply import dense
 from pegasos.problem import Problem
 from pegasos.solvers.base import Solver, State, weight_zeros
 
@@ -133,8 +134,9 @@ class ClusterDual(Solver):
         desk: Desk = cluster.desk
         W, sigma = state["W"], float(state["numbers"][_SIGMA])
         number = state.steps + 1
-        kind = np.float32 if self.aim >= _STEERED_BY_FLOAT32 else np.float64
         centred = problem.intercept == "free" and number <= _FIRST_CENTRES
+        coarse = centred or self.aim >= _STEERED_BY_FLOAT32
+        kind = np.float32 if coarse else np.float64
         room = 0.0
         if number > _FIRST_ROWS:
             room = min(self.room(problem, centred), desk.room / self._workers(problem))
@@ -149,7 +151,7 @@ class ClusterDual(Solver):
                 "floor": _FLOOR * self.aim * float(penalty.min()) / problem.n,
             },
         )  # fmt: skip
-        sums, change = reply["sums"], reply["vector"].astype(np.float64)
+        sums, change = reply["sums"], dense(reply["vector"]).astype(np.float64)
         own = desk.sums(problem, W)
         self._estimate(problem, state, sums[:3] + own)
         self._count_idle(state)
@@ -183,7 +185,7 @@ class ClusterDual(Solver):
 
         ``centred``: the weights are sent once more, to find the best intercept.
         """
-        weights = 4 if self.aim >= _STEERED_BY_FLOAT32 else 8
+        weights = 4 if centred or self.aim >= _STEERED_BY_FLOAT32 else 8
         left = 16 * _MESSAGE - weights - 4 - (4 if centred else 0)
         return max(0.0, left) * problem.rows.d * problem.lanes
 
