@@ -56,7 +56,7 @@ class Victims:
     def pids(self):
         """Those of all workers, once every one of them answers and has imported what it needs."""
         for _ in range(2):
-            deadline = time.monotonic() + 20
+            deadline = time.monotonic() + 6
             while time.monotonic() < deadline:
                 found = self.client.run(ready, on_error="ignore")
                 if len(found) == WORKERS == len(self.client.scheduler_info()["workers"]):
