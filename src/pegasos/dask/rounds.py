@@ -29,6 +29,7 @@ from typing import ClassVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from pegasos import memory
 from pegasos.certificate import (
     Certificate,
     DualsOf,
@@ -48,7 +49,7 @@ from pegasos.dask.reply import dense
 from pegasos.problem import Problem
 from pegasos.solvers.base import Solver, State, weight_zeros
 
-DESK_BYTES = 256 << 20
+DESK_SHARE = 0.2  # of the client's memory
 _MESSAGE = 0.85  # of the bytes a round may move: what Dask itself adds fits in the rest
 _STEERED_BY_FLOAT32 = 1e-5  # tol
 _FLOOR = 0.02  # of tol, shared by all rows: what a row adds to the gap to be worth sending
@@ -69,7 +70,7 @@ class ClusterDual(Solver):
 
     epochs: int = 2
     aim: float = 1e-3
-    desk_bytes: float = DESK_BYTES
+    desk_bytes: float | None = None  # None: a fifth of this machine's memory
 
     name: ClassVar[str] = "dual"
     intercepts: ClassVar[frozenset[str]] = frozenset({"none", "regularized", "free"})
@@ -101,7 +102,10 @@ class ClusterDual(Solver):
             weights=frozenset({"W"}),
             per_lane=frozenset({"centre", "met", "share", "gap"}),
         )
-        problem.cluster.desk = Desk(self.desk_bytes)
+        most = self.desk_bytes
+        if most is None:
+            most = DESK_SHARE * (memory.total() or 4e9)
+        problem.cluster.desk = Desk(most)
         problem.cluster.saved = {}
         self._sync(problem, state)
         return state
