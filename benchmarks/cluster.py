@@ -1,4 +1,4 @@
-"""A cluster against one machine: ``python -m benchmarks.cluster [rounds compare model]``.
+"""A cluster against one machine: ``python -m benchmarks.cluster [rounds compare model simulate]``.
 
     PEGASOS_DATA=folder python -m benchmarks.cluster
 
@@ -6,9 +6,9 @@
 the primals agree. ``compare``: two workers of one thread against gathering the rows to one process
 of two threads, and against partial_fit of scikit-learn's SGDClassifier from chunk to chunk, as
 dask_ml's Incremental does. ``model``: the constants of the cost model (a pass over rows, a round
-against workers and features), and a simulation of 2 to 256 workers from them, drawn to
-docs/cluster.png. Workers are processes of this machine: nothing here is about networks.
-Writes results/cluster.json and results/cluster.md.
+against workers and features, rounds against workers). ``simulate``: 2 to 256 workers, from these
+constants, drawn to docs/cluster.png. Workers are processes of this machine: nothing here is about
+networks. Writes results/cluster.json and results/cluster.md.
 """
 
 import argparse
@@ -237,8 +237,9 @@ def model(repeat):
         "| without a desk | 1 machine | " + " | ".join(f"{r:g}" for r in bare.values()) + " |",
         "",
     ]
-    lines += _simulation(value, (a, b, c), found, bare)
-    return lines
+    constants = {"value": value, "round": [a, b, c], "rounds": found, "without_desk": bare}
+    store.write("cluster_constants", constants)
+    return lines[:-1]
 
 
 def _pass_seconds():
@@ -317,9 +318,12 @@ HARD_ROWS = 0.085  # of all rows, that come to the desk: so many of 200,000 gene
 FIRST_ROUNDS = 4  # in which none come, or few
 
 
-def _simulation(value, constants, found, bare):
-    """Seconds on 1 to 256 workers, from the constants above; assumptions are stated."""
-    a, b, _ = constants
+def simulate(_):
+    """Seconds on 1 to 256 workers, from the constants of ``model``; assumptions are stated."""
+    constants = store.read("cluster_constants")
+    value, (a, b, _) = constants["value"], constants["round"]
+    found = {int(k): rounds_ for k, rounds_ in constants["rounds"].items()}
+    bare = {int(k): rounds_ for k, rounds_ in constants["without_desk"].items()}
     workers_ = 2 ** np.arange(1, 9)
     values, d = 75, 47_236
     in_message = 5.6 * d / (8 * values + 33)
@@ -329,23 +333,22 @@ def _simulation(value, constants, found, bare):
         f"RCV1 ({values} values, {d:,} features), from the constants above. Assumed: workers of "
         f"one thread, {NETWORK / 1e9:g} GB/s each; {HARD_ROWS:.1%} of the rows are hard, and "
         f"{in_message:.0f} fit a worker's message: it takes so many rounds until they are on the "
-        f"desk, and at least those measured. A client of {CLIENT / 1e9:g} GB has room for those of "
-        f"{most:.0e} rows; for more, rounds are those without a desk. Beyond {max(found)} workers "
+        "desk, at least those measured with one, at most those without. A client of "
+        f"{CLIENT / 1e9:g} GB has room for those of {most:.0e} rows. Beyond {max(found)} workers "
         "measured rounds stay what they are. One machine needs 8 passes, and memory for all rows.",
         "",
         "| rows | 1 machine | " + " | ".join(str(w) for w in workers_) + " workers |",
         "|---" * (workers_.size + 2) + "|",
     ]
     curves = {}
-    for n in (10**6, 10**7, 5 * 10**7):
+    for n in (10**6, 10**7, 10**8, 10**9):
         one = 8 * n * values * value
         curve = []
         for w in workers_:
+            taken = bare[min(int(w), max(bare))]
             if n <= most:
                 sending = FIRST_ROUNDS + HARD_ROWS * n / (in_message * w)
-                taken = max(found[min(int(w), max(found))], sending)
-            else:
-                taken = bare[min(int(w), max(bare))]
+                taken = min(taken, max(found[min(int(w), max(found))], sending))
             computing = EPOCHS * n / w * values * value
             message = a + b * w + np.log2(w) * 16 * d / NETWORK
             curve.append(taken * (computing + message))
@@ -376,7 +379,7 @@ def _draw(curves, workers_):
     figure.savefig(DOCS / "cluster.png", dpi=130)
 
 
-TASKS = {"rounds": rounds, "compare": compare, "model": model}
+TASKS = {"rounds": rounds, "compare": compare, "model": model, "simulate": simulate}
 
 if __name__ == "__main__":
     main()
