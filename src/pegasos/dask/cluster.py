@@ -65,6 +65,14 @@ class Cluster:
         self.numbers = itertools.count()
         self.failures: Counter[str] = Counter()  # of commands, one after the other
         self.chunks: dict[str, list[int]] = {}
+        try:
+            self._begin()
+        except BaseException:
+            self.close()
+            raise
+
+    def _begin(self) -> None:
+        """Load the chunks, and make parts of them where they lie."""
         loaded = self._load(list(range(len(self.source.chunks))))
         groups = self.source.groups(self._locations(loaded), _PARTS_PER_WORKER)
         self.chunks = {f"part {i + 1} of {len(groups)}": g for i, g in enumerate(groups)}
@@ -172,6 +180,10 @@ class Cluster:
                 self._forget(lost.addresses)
                 names = sorted({*names, *(n for n in self.chunks if n not in self.holder)})
                 wanted, loaded = {}, None
+            except BaseException:  # of the rows themselves: nothing is to stay in memory
+                for future in futures.values():
+                    future.release()
+                raise
         raise ClusterError(f"workers are lost as soon as they are given rows: {error}")
 
     def _places(self, wanted: dict[str, str | None], workers: list[str]) -> dict[str, str]:
