@@ -130,7 +130,7 @@ class Problem:
 
     def take(self, lanes: NDArray[np.intp], threads: int | None = None) -> Problem:
         """The problem of some of the lanes."""
-        return _problem(
+        return lanes_over(
             self.rows,
             np.ascontiguousarray(self.labels[:, lanes]),
             None if self.weight is None else _lanes_of(self.weight, lanes),
@@ -145,7 +145,7 @@ class Problem:
 
     def at(self, C: float) -> Problem:
         """The same problem with another C."""
-        changed = _problem(
+        changed = lanes_over(
             self.rows,
             self.labels,
             self.weight,
@@ -171,7 +171,7 @@ class Problem:
         if self.weight is not None:
             weight = np.broadcast_to(self.weight[:, :1], labels.shape)
             labels = np.where(weight > 0, labels, 0).astype(np.int8)
-        return _problem(
+        return lanes_over(
             self.rows,
             np.ascontiguousarray(labels),
             weight,
@@ -190,28 +190,6 @@ class Problem:
         if self.loss == "squared_hinge":
             costs[costs > 0] = np.inf
         return costs
-
-
-def part_of_problem(
-    rows: Rows,
-    labels: NDArray[np.int8],
-    weight: NDArray[np.float64] | None,
-    positive: NDArray[np.float64],
-    negative: NDArray[np.float64],
-    s: NDArray[np.float64],
-    total_weight: NDArray[np.float64],
-    intercept: Intercept,
-    loss: Loss,
-    threads: int = 1,
-) -> Problem:
-    """Some rows of a larger problem, whose N is ``total_weight``; classes may be missing."""
-    labels = np.ascontiguousarray(labels, dtype=np.int8)
-    if weight is not None:
-        weight = np.broadcast_to(weight, labels.shape)
-        labels = np.where(weight > 0, labels, 0).astype(np.int8)
-    return _problem(
-        rows, labels, weight, positive, negative, s, total_weight, intercept, loss, threads
-    )
 
 
 def make_problem(
@@ -263,7 +241,7 @@ def make_problem(
                 f"y needs examples of two classes; none of class {name}{where} is there with a "
                 "positive sample weight (with several columns, 0 means: not part of the problem)"
             )
-    return _problem(
+    return lanes_over(
         rows,
         y,
         weight,
@@ -293,7 +271,7 @@ def regularization(
     return s
 
 
-def _problem(
+def lanes_over(
     rows: Rows,
     labels: NDArray[np.int8],
     weight: NDArray[np.float64] | None,
@@ -303,8 +281,14 @@ def _problem(
     total_weight: NDArray[np.float64],
     intercept: Intercept,
     loss: Loss,
-    threads: int,
+    threads: int = 1,
 ) -> Problem:
+    """The lanes with these labels over the rows, which may be some of those that N counts.
+
+    Nothing is checked: labels are 0 where the weight is, and ``weight`` broadcasts to them.
+    """
+    if weight is not None:
+        weight = np.broadcast_to(weight, labels.shape)
     lane_rows = np.count_nonzero(labels, axis=0).astype(np.int64)
     cost = positive * _sum(labels > 0, weight) + negative * _sum(labels < 0, weight)
     core = _core.Problem(

@@ -112,6 +112,12 @@ class Rows:
         """Number of features, the constant one not counted."""
         return self.core.d
 
+    def products(self, W: NDArray[np.float64], lanes: int, threads: int) -> NDArray[np.float64]:
+        """(n, lanes): w.x of every row for weights (d + 1, padded lanes)."""
+        out = np.empty((self.n, lanes))
+        self.core.products(W, out, threads)
+        return out
+
     def largest(self) -> int:
         """The row with the largest norm."""
         return int(np.argmax(self.squared_norms))

@@ -21,7 +21,7 @@ from pegasos.data.dataset import Chunks
 from pegasos.fleet import run_any
 from pegasos.history import History
 from pegasos.limits import Limits
-from pegasos.outcome import Callback, StopReason
+from pegasos.outcome import Callback, Outcome, StopReason
 from pegasos.problem import Intercept, Loss, Problem, make_problem
 from pegasos.rows import Blocks
 from pegasos.solvers import Solver, by_name, choice_of
@@ -44,6 +44,23 @@ class Result:
     seconds: float
     epochs: float
     duals: NDArray[np.float64]  # (n,) or (n, K): with w and the data, the proof
+
+    @classmethod
+    def of(cls, outcome: Outcome, *, single: bool) -> Result:
+        """What a run gave; ``single``: y was one binary problem."""
+        w, duals = outcome.W[:-1].T, outcome.duals
+        return cls(
+            w=w[0].copy() if single else w,
+            b=outcome.b[0] if single else outcome.b,
+            certificate=outcome.certificate,
+            history=outcome.history,
+            stop_reason=outcome.stop_reason,
+            solver=outcome.solver,
+            reason=outcome.reason,
+            seconds=outcome.seconds,
+            epochs=outcome.epochs,
+            duals=duals[:, 0] if single else duals,
+        )
 
     def __str__(self) -> str:
         """One line: how it ended, and what is proven."""
@@ -178,19 +195,7 @@ def solve(
         outcome = run_any(
             problem, lambda part: (choice_of(config, part, tol), tol), config, **options
         )
-    w, duals = outcome.W[:-1].T, outcome.duals
-    return Result(
-        w=w[0].copy() if single else w,
-        b=outcome.b[0] if single else outcome.b,
-        certificate=outcome.certificate,
-        history=outcome.history,
-        stop_reason=outcome.stop_reason,
-        solver=outcome.solver,
-        reason=outcome.reason,
-        seconds=outcome.seconds,
-        epochs=outcome.epochs,
-        duals=duals[:, 0] if single else duals,
-    )
+    return Result.of(outcome, single=single)
 
 
 def rows_of(chunks: Chunks | Blocks, n_jobs: int | None) -> tuple[Any, Any, Any]:

@@ -9,15 +9,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from pegasos.cli.arguments import SaveArguments
 from pegasos.cli.exits import CommandError, UsageError
 from pegasos.cli.fitting import Fitted, class_weights_of, fitted_of, parameters_of, training_of
 from pegasos.cli.job import Job
 from pegasos.cli.reading import classes_of, columns_of, options_of
-from pegasos.cli.saving import check_target, code_of, progress_of, report, save_model
+from pegasos.cli.saving import check_target, progress_of, report, save_model
 from pegasos.cli.say import Voice
 from pegasos.data import blocks as read_blocks
 from pegasos.data import read as read_data
+from pegasos.data.cache_manifest import NAME
 from pegasos.data.dataset import Options
 from pegasos.interrupt import Interruption
 
@@ -27,14 +30,12 @@ _SHOWN = 3
 
 def train_on_dask(
     voice: Voice, job: Job, address: str, timeout: float, overwrite: bool, save: SaveArguments
-) -> int:
-    """Train, save, tell; the exit code."""
+) -> Fitted:
+    """Train, save, tell."""
     _check(job, save)
     if not timeout > 0:
         raise UsageError(f"--dask-timeout must be positive, got {timeout:g}")
     files = _files(str(job.data))
-    if job.target == Path():
-        raise UsageError("MODEL is missing: --dask needs to be told where the model goes")
     check_target(job.target, overwrite)
     training_of(job.fit, job.C, job.lam, 0.0)  # wrong options are told before anything is read
     shown = ", ".join(str(path) for path in files[:_SHOWN]) + (", ..." if files[_SHOWN:] else "")
@@ -52,13 +53,11 @@ def train_on_dask(
         voice.finish()
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"the model is in {job.target}") from None
-    return code_of(fitted)
+    return fitted
 
 
 def _check(job: Job, save: SaveArguments) -> None:
     """Options that a cluster has no use for."""
-    if job.data == Path():
-        raise UsageError("DATA is missing: the rows and labels to train on")
     refused = {
         "--memory": job.memory, "--cache-dir": job.cache_dir, "--cv": job.cv,
         "--checkpoint": save.checkpoint, "--resume": save.resume, "--text": job.prepare.text,
@@ -74,7 +73,7 @@ def _check(job: Job, save: SaveArguments) -> None:
 def _files(pattern: str) -> list[Path]:
     """The files of a folder or a pattern, in order."""
     path = Path(pattern)
-    if path.is_dir() and not (path / "manifest.json").exists():
+    if path.is_dir() and not (path / NAME).exists():  # a cache is one file
         found = sorted(p for p in path.iterdir() if p.is_file() and not p.name.startswith("."))
     elif path.exists():
         found = [path]
@@ -128,8 +127,8 @@ def _fit(
             callbacks = progress_of(stack, voice, job.fit.tol)
             training = training_of(job.fit, job.C, job.lam, time.perf_counter(), callbacks)
             cluster = stack.enter_context(on_cluster(client, source, training, timeout))
-            found = {name for a in describe(cluster).values() for name in a.get("classes", ())}
-            class_weight = class_weights_of(job.fit.class_weight, classes_of(_array(found))[0])
+            classes = np.concatenate([part["classes"] for part in describe(cluster).values()])
+            class_weight = class_weights_of(job.fit.class_weight, classes_of(classes)[0])
             trained = train_on_cluster(cluster, training, class_weight)
     except ClusterError as error:
         raise CommandError(str(error)) from None
@@ -147,9 +146,3 @@ def _fit(
     voice.detail(rows=trained.rows.n, features=trained.rows.d, files=len(files))
     voice.tell(f"{trained.rows.n:,} rows, {trained.rows.d:,} features, {classes.size} classes")
     return replace(fitted, model=replace(fitted.model, data=about, feature_names=names))
-
-
-def _array(values: set[Any]) -> Any:
-    import numpy as np
-
-    return np.array(sorted(values))

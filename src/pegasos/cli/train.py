@@ -112,19 +112,20 @@ def train(
 
     voice = Voice(say)
     save.saving().check()
-    if dask is not None:
-        from pegasos.cli.dask import train_on_dask
-
-        job = Job(data or Path(), model or Path(), C, lam, evaluate, cv, memory, cache_dir,
-                  read, prepare, fit)  # fmt: skip
-        raise typer.Exit(train_on_dask(voice, job, dask, dask_timeout, overwrite, save))
-    if data is None and save.resume is None:
+    if data is None and (save.resume is None or dask is not None):
         raise UsageError("DATA is missing: the rows and labels to train on")
+    if dask is not None and model is None:
+        raise UsageError("MODEL is missing: --dask needs to be told where the model goes")
     if model is None and data is not None and data.exists() and not _names_a_model(data):
         raise CommandError(f"{data} is no file to name the model after: give MODEL")
     named = data or Path()
     target = model or named.with_name(named.name + ".model") if data is not None else Path()
     job = Job(named, target, C, lam, evaluate, cv, memory, cache_dir, read, prepare, fit)
+    if dask is not None:
+        from pegasos.cli.dask import train_on_dask
+
+        fitted = train_on_dask(voice, job, dask, dask_timeout, overwrite, save)
+        raise typer.Exit(code_of(fitted))
     if data is None:
         job = resumed_job(save, job)
         voice.tell(f"{job.data} to {job.target}, as {save.resume} says")

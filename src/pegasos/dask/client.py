@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from pegasos.arguments import number
+
 DEFAULT_TIMEOUT = 60.0
 
 
@@ -29,6 +33,6 @@ def client_of(given: Any) -> Any:
 
 def check_timeout(timeout: float) -> float:
     """Seconds without a sign of life after which a worker is given up."""
-    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout > 0:
-        raise ValueError(f"timeout must be a positive number of seconds, got {timeout!r}")
+    if not 0 < number("timeout", timeout) < np.inf:
+        raise ValueError(f"timeout must be a positive number of seconds, got {timeout}")
     return float(timeout)

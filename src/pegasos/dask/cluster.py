@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import itertools
 import threading
-import time
 import uuid
 from collections import Counter, defaultdict
 from contextlib import suppress
@@ -18,22 +17,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pegasos.dask.errors import ClusterError, PartsLostError, WorkersLostError
-from pegasos.dask.health import Health
 from pegasos.dask.part import hold, work
 from pegasos.dask.reply import merged
 from pegasos.dask.source import Source
+from pegasos.dask.watching import Watcher, of_the_cluster
 from pegasos.interrupt import Interruption
 
-_POLL = 0.5  # seconds between two looks at the workers while a reply is awaited
 _BY_ITSELF = 1 << 16  # bytes of arguments that go with every task; more are sent once and shared
 _FAN_IN = 8  # replies that one task, or the client, adds up
 _PARTS_PER_WORKER = 2  # so that a worker that joins can be given some
 _TRIES = 5  # of bringing parts up
 _MOST_FAILURES = 8  # of a command, one after the other
-
-
-class InterruptedRoundError(Exception):
-    """Ctrl-C, while replies were awaited."""
+# What parts that come up later are told, in this order.
+_SETUP = ("describe", "set_lanes", "at")
 
 
 @dataclass
@@ -59,7 +55,7 @@ class Cluster:
         self.run = uuid.uuid4().hex[:12]
         self.lock = threading.RLock()
         self.generation = 0
-        self.health = Health(self.client, self.timeout)
+        self.watch = Watcher(self.client, self.timeout, self.interruption)
         self.holder: dict[str, str] = {}
         self.held: dict[str, Any] = {}  # futures that keep the parts in memory
         self.numbers = itertools.count()
@@ -79,50 +75,25 @@ class Cluster:
         self._bring_up(list(self.chunks), {}, loaded)
 
     # Bringing parts up.
-    def _workers(self) -> list[str]:
-        """The usable workers; waits for one if there is none."""
-        deadline = time.monotonic() + self.timeout
-        while True:
-            self.health.look(now=True)
-            workers = self.health.usable()
-            if workers:
-                return workers
-            if time.monotonic() > deadline:
-                raise ClusterError(
-                    f"no worker has been there for {self.timeout:g} s: start some, or raise timeout"
-                )
-            self._check_interrupt()
-            time.sleep(_POLL)
-
     def _load(self, numbers: list[int]) -> dict[int, Any]:
         """Chunks in the memory of workers, whichever the scheduler likes; it sees to losses."""
         futures = {number: self.client.compute(self.source.bundle(number)) for number in numbers}
+        health = self.watch.health
         for number, future in futures.items():
             while not self._loaded(number, future):
-                self._check_interrupt()
-                self.health.look()
-                for address in [a for a in self.health.workers if self.health.silent(a)]:
-                    self._forget({address})
-                self._workers()
+                health.look()
+                self._forget({a for a in health.workers if health.silent(a)})
+                self.watch.workers()
         return futures
 
     def _loaded(self, number: int, future: Any) -> bool:
         """Whether a chunk is in memory; raises if it never will be."""
-        from distributed import CancelledError, wait
-
         try:
-            with self.client.as_current():
-                wait([future], timeout=_POLL)
-        except TimeoutError:
-            return False
-        except CancelledError as error:
-            raise self._cannot(number, error) from error
-        if future.status == "error":
-            failure = future.exception(timeout=self.timeout)
-            raise self._cannot(number, failure) if _infrastructure(failure) else failure
-        if future.status in ("cancelled", "lost"):
-            raise self._cannot(number, CancelledError(future.status))
-        return bool(future.status == "finished")
+            return self.watch.done(future)
+        except Exception as error:
+            if of_the_cluster(error):
+                raise self._cannot(number, error) from error
+            raise
 
     def _cannot(self, number: int, error: Any) -> ClusterError:
         name = next((n for n, numbers in self.chunks.items() if number in numbers), "a part")
@@ -150,13 +121,13 @@ class Cluster:
         self, names: list[str], wanted: dict[str, str], loaded: dict[int, Any] | None = None
     ) -> None:
         """Make these parts: on the worker wanted, or where the rows are, or where there is room."""
-        error: Exception | None = None
+        error: WorkersLostError | None = None
         for _ in range(_TRIES):
             if loaded is None:
                 loaded = self._load(sorted({n for name in names for n in self.chunks[name]}))
             here = self._locations(loaded)
             first = {name: wanted.get(name, here[self.chunks[name][0]]) for name in names}
-            places = self._places(first, self._workers())
+            places = self._places(first, self.watch.workers())
             futures = {
                 name: self.client.submit(
                     hold, self._key(name), self.chunks[name],
@@ -169,21 +140,19 @@ class Cluster:
             watched = {*places.values(), *(a for a in here.values() if a is not None)}
             try:
                 for name, future in futures.items():
-                    self._await(future, watched)
+                    self.watch.wait(future, watched)
                     self.holder[name], self.held[name] = places[name], future
                 self._replay(names)
                 return
-            except WorkersLostError as lost:
-                error = lost
-                for future in futures.values():
+            except BaseException as failure:
+                for future in futures.values():  # nothing of them is to stay in memory
                     future.release()
-                self._forget(lost.addresses)
+                if not isinstance(failure, WorkersLostError):
+                    raise
+                error = failure
+                self._forget(failure.addresses)
                 names = sorted({*names, *(n for n in self.chunks if n not in self.holder)})
                 wanted, loaded = {}, None
-            except BaseException:  # of the rows themselves: nothing is to stay in memory
-                for future in futures.values():
-                    future.release()
-                raise
         raise ClusterError(f"workers are lost as soon as they are given rows: {error}")
 
     def _places(self, wanted: dict[str, str | None], workers: list[str]) -> dict[str, str]:
@@ -212,11 +181,14 @@ class Cluster:
     def _forget(self, addresses: set[str]) -> None:
         """Give up workers, and what they held."""
         for address in addresses:
-            if self.health.silent(address):
-                self.health.remove(address)
+            if self.watch.health.silent(address):
+                self.watch.health.remove(address)
         for name in [n for n, a in self.holder.items() if a in addresses]:
-            del self.holder[name]
-            self.held.pop(name).cancel(force=True)
+            self._drop(name)
+
+    def _drop(self, name: str) -> None:
+        del self.holder[name]
+        self.held.pop(name).release()
 
     def recover(self, addresses: set[str], generation: int) -> None:
         """Make what the lost workers held again, unless another thread did."""
@@ -224,18 +196,15 @@ class Cluster:
             if generation < self.generation:
                 return
             self._forget(addresses)
-            self._restore_missing()
-
-    def _restore_missing(self) -> None:
-        missing = [name for name in self.chunks if name not in self.holder]
-        if missing:
-            self._bring_up(missing, {})
-        self.generation += 1
+            missing = [name for name in self.chunks if name not in self.holder]
+            if missing:
+                self._bring_up(missing, {})
+            self.generation += 1
 
     def move_to_newcomers(self) -> dict[str, str]:
         """Parts that should go to workers that joined, and where; one for each of them."""
-        self.health.look()
-        load: dict[str, list[str]] = {a: [] for a in self.health.usable()}
+        self.watch.health.look()
+        load: dict[str, list[str]] = {a: [] for a in self.watch.health.usable()}
         for name, address in self.holder.items():
             load.setdefault(address, []).append(name)
         moves: dict[str, str] = {}
@@ -250,8 +219,7 @@ class Cluster:
         """Make parts anew on other workers; their duals have to be brought along."""
         with self.lock:
             for name in moves:
-                self.held.pop(name).cancel(force=True)
-                del self.holder[name]
+                self._drop(name)
             self._bring_up(list(moves), dict(moves))
 
     # Asking.
@@ -288,8 +256,8 @@ class Cluster:
 
     def keep(self, command: str, common: dict[str, Any]) -> dict[str, Any]:
         """Ask, and ask parts that come up later, too."""
-        earlier = {"describe": (), "set_lanes": ("describe",), "with_s": ("describe", "set_lanes")}
-        self.setup = [entry for entry in self.setup if entry[0] in earlier[command]]
+        earlier = _SETUP[: _SETUP.index(command)]
+        self.setup = [entry for entry in self.setup if entry[0] in earlier]
         reply = self.ask_again(command, common)
         self.setup.append((command, common))
         return reply
@@ -333,7 +301,7 @@ class Cluster:
                 ))
                 for group in groups
             ]  # fmt: skip
-        replies = [self._result(future, workers) for _, future in futures]
+        replies = [self.watch.result(future, workers) for _, future in futures]
         self.rounds += 1
         reply, missing = merged(*replies)
         if missing:
@@ -364,58 +332,8 @@ class Cluster:
             )  # fmt: skip
             return future
         except (OSError, TimeoutError, KeyError, ValueError) as error:
-            self._check({address}, now=True)
+            self.watch.check({address}, now=True)
             raise WorkersLostError({address}) from error
-
-    def _result(self, future: Any, workers: set[str]) -> Any:
-        """What a task returned; raises if one of the workers it depends on is lost meanwhile."""
-        self._await(future, workers)
-        while True:
-            try:
-                return future.result(timeout=_POLL)
-            except TimeoutError:
-                self._check(workers)
-            except Exception as error:  # it is done: what fails is to fetch it
-                self._check(workers, now=True)
-                raise WorkersLostError(set()) from error
-
-    def _await(self, future: Any, workers: set[str]) -> None:
-        """Wait until a task is done; what it returned stays where it is."""
-        from distributed import CancelledError, wait
-
-        while True:
-            self._check_interrupt()
-            try:
-                with self.client.as_current():
-                    wait([future], timeout=_POLL)
-            except TimeoutError:
-                self._check(workers)
-                continue
-            except CancelledError as error:
-                self._explain(error, workers)
-            if future.status == "finished":
-                return
-            if future.status == "error":
-                self._explain(future.exception(timeout=self.timeout), workers)
-            self._explain(CancelledError(future.status), workers)
-
-    def _explain(self, error: Any, workers: set[str]) -> None:
-        """Raise what a task's failure means: an error of its own, or workers that are lost."""
-        if not _infrastructure(error):
-            raise error
-        self._check(workers, now=True)
-        # All are well: what it needed was lost on the way, and all of it is made again.
-        raise WorkersLostError(set()) from error
-
-    def _check(self, workers: set[str], *, now: bool = False) -> None:
-        self.health.look(now=now)
-        lost = self.health.lost(workers)
-        if lost:
-            raise WorkersLostError(lost)
-
-    def _check_interrupt(self) -> None:
-        if self.interruption.requested:
-            raise InterruptedRoundError
 
     def keep_model(self, lanes: Any, W: Any, b: Any, proof: Any) -> None:
         """Remember what is proven, should the cluster be lost."""
@@ -430,11 +348,3 @@ class Cluster:
                 future.release()
         self.held.clear()
         self.holder.clear()
-
-
-def _infrastructure(error: Any) -> bool:
-    """Whether an error is the cluster's, not the task's own."""
-    from distributed import CancelledError, KilledWorker
-    from distributed.comm import CommClosedError
-
-    return isinstance(error, CancelledError | KilledWorker | CommClosedError)

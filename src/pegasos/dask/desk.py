@@ -15,9 +15,9 @@ import numpy as np
 from pegasos import sparse
 from pegasos.certificate import Floats
 from pegasos.dask.loading import joined
-from pegasos.dask.local import DUAL, LOSS, SQUARES, Sent, terms
+from pegasos.dask.local import Sent, Terms
 from pegasos.dask.problem import ClusterProblem
-from pegasos.problem import Problem, part_of_problem
+from pegasos.problem import Problem, lanes_over
 from pegasos.rows import Rows, as_rows
 from pegasos.solvers.dual import DualCoordinate
 
@@ -82,23 +82,17 @@ class Desk:
         """The lanes over the rows here."""
         assert self.rows is not None
         intercept = "regularized" if whole.intercept == "free" else whole.intercept
-        return part_of_problem(
-            self.rows, self.labels[:, whole.ids], self.weight, whole.positive, whole.negative,
-            whole.s, whole.total_weight, intercept, whole.loss,
+        labels = np.ascontiguousarray(self.labels[:, whole.ids])
+        return lanes_over(
+            self.rows, labels, self.weight, whole.positive, whole.negative, whole.s,
+            whole.total_weight, intercept, whole.loss,
         )  # fmt: skip
 
     def sums(self, whole: ClusterProblem, W: Floats) -> Floats:
         """(3, lanes): the loss at W, sum a and sum a^2 / 4c of the rows here."""
-        out = np.zeros((3, whole.lanes))
         if self.rows is None:
-            return out
-        problem = self.problem(whole)
-        z = np.empty((self.n, whole.lanes))
-        self.rows.core.products(W, z, 1)
-        slack = 1.0 - problem.labels * z
-        found = terms(whole.loss, slack, self.duals[:, whole.ids], problem.costs())
-        out[LOSS], out[DUAL], out[SQUARES] = (part.sum(axis=0) for part in found)
-        return out
+            return np.zeros((3, whole.lanes))
+        return Terms.at(self.problem(whole), W, self.duals[:, whole.ids]).sums()
 
     def solve(
         self, whole: ClusterProblem, W: Floats, tol: float, seed: int, free: Multiplier | None
@@ -116,19 +110,11 @@ class Desk:
             a, W = solver.moved(problem, a, W, _EPOCHS, seed + 7919 * look)
             if free is not None:
                 free.move(W)
-            if self._left(problem, a, W) <= _NEAR * tol * _objective(whole, W):
+            left = Terms.at(problem, W, a).gaps().sum(axis=0).max()
+            if left <= _NEAR * tol * _objective(whole, W):
                 break
         self.duals[:, whole.ids] = a
         return W
-
-    def _left(self, problem: Problem, a: Floats, W: Floats) -> float:
-        """What the rows here still add to the gap, in the worst lane."""
-        assert self.rows is not None
-        z = np.empty((self.n, problem.lanes))
-        self.rows.core.products(W, z, 1)
-        slack = 1.0 - problem.labels * z
-        losses, duals, squares = terms(problem.loss, slack, a, problem.costs())
-        return float((losses - duals * slack + squares).sum(axis=0).max())
 
 
 class Multiplier:

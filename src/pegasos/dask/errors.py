@@ -18,3 +18,7 @@ class WorkersLostError(Exception):
         """Name them."""
         super().__init__(", ".join(sorted(addresses)))
         self.addresses = addresses
+
+
+class InterruptedRoundError(Exception):
+    """Ctrl-C, while replies were awaited."""

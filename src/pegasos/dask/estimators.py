@@ -10,20 +10,18 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from pegasos.arguments import whole
 from pegasos.dask.client import DEFAULT_TIMEOUT, check_timeout, client_of
+from pegasos.dask.cluster import Cluster
 from pegasos.dask.fitting import Fitted, on_cluster, train_on_cluster
-from pegasos.dask.path import ClusterPath, cross_validate_on_cluster
-from pegasos.dask.predictions import by_chunks, is_collection
-from pegasos.dask.source import Source, names_of, source_of
+from pegasos.dask.path import cross_validate_on_cluster
+from pegasos.dask.predictions import by_chunks
+from pegasos.dask.source import Source, is_collection, names_of, source_of
 from pegasos.estimators import cv, linear
 from pegasos.estimators.base import LinearClassifier
-from pegasos.progress import ProgressLine
 from pegasos.solvers import Solver
-from pegasos.tasks.options import checked_training
 from pegasos.tasks.training import Training
 
 
@@ -32,6 +30,7 @@ class ClusterClassifier(LinearClassifier):
 
     client: Any
     timeout: float
+    multi_class = "ovr"  # no parameter: there is no other here
     _local: type[LinearClassifier]  # the same on one machine
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -110,20 +109,10 @@ class ClusterClassifier(LinearClassifier):
             setattr(plain, name, getattr(self, name))
         return plain
 
-    def _options(self, stack: ExitStack, began: float, C: Any, lam: Any) -> Training:
-        training = checked_training(
-            C=C, lam=lam, loss=self.loss, solver=self.solver, tol=self.tol,
-            intercept=self.intercept, fit_intercept=self.fit_intercept,
-            intercept_scaling=self.intercept_scaling, multi_class="ovr", max_iter=self.max_iter,
-            max_time=self.max_time,
-            seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
-            n_jobs=self.n_jobs, callbacks=self.callbacks, began=began,
-        )  # fmt: skip
-        check_timeout(self.timeout)
-        if not self.verbose:
-            return training
-        line = stack.enter_context(ProgressLine(self.tol, type(self).__name__))
-        return replace(training, callbacks=(*training.callbacks, line))
+    def _on_cluster(self, stack: ExitStack, training: Training, source: Source) -> Cluster:
+        """The rows on the workers, for as long as ``stack``."""
+        timeout = check_timeout(self.timeout)
+        return stack.enter_context(on_cluster(client_of(self.client), source, training, timeout))
 
     def _keep(self, fitted: Fitted, source: Source) -> None:
         """Store the model; raise if the cluster failed, after the last certified one is kept."""
@@ -214,14 +203,13 @@ class LinearSVC(ClusterClassifier):
         with ExitStack() as stack:
             training = self._options(stack, began, self.C, self.lam)
             source = source_of(X, y, sample_weight)
-            client = client_of(self.client)
-            cluster = stack.enter_context(on_cluster(client, source, training, self.timeout))
+            cluster = self._on_cluster(stack, training, source)
             fitted = train_on_cluster(cluster, training, self.class_weight)
         self._keep(fitted, source)
         return self
 
 
-class LinearSVCCV(ClusterClassifier):
+class LinearSVCCV(ClusterClassifier, cv.ChoosesC):
     """``LinearSVC`` on a cluster, with C chosen by cross-validation there.
 
     All folds are lanes of the same rounds; each C starts from the duals of the one before. Rows are
@@ -237,9 +225,9 @@ class LinearSVCCV(ClusterClassifier):
 
     Attributes
     ----------
-    C_, best_score_, best_index_, Cs_, scores_ : the chosen C, its mean accuracy, its place in
-        ``Cs_``, and all accuracies (Cs, folds).
-    path_ : ``scores``, ``certificate`` (Cs, lanes; those of a fold together), ``rounds`` of each C.
+    C_, best_score_, best_index_, Cs_, scores_, path_, cv_results_ : as in
+        ``pegasos.LinearSVCCV``; scores are accuracies, an epoch of ``path_`` is a round, and it has
+        no coefficients.
     coef_, intercept_, certificate_, ... : of the fit on all rows at C_.
     """
 
@@ -296,40 +284,27 @@ class LinearSVCCV(ClusterClassifier):
         folds = whole("cv", self.cv)
         if folds < 2:
             raise ValueError(f"cv must be at least 2 folds, got {self.cv}")
-        if self.rule not in ("best", "one_se"):
-            raise ValueError(f"rule must be 'best' or 'one_se', got {self.rule!r}")
+        self._check_rule()
         with ExitStack() as stack:
             training = self._options(stack, began, float(Cs[0]), None)
             source = source_of(X, y, sample_weight)
-            client = client_of(self.client)
-            cluster = stack.enter_context(on_cluster(client, source, training, self.timeout))
-            path = cross_validate_on_cluster(cluster, training, Cs, folds, self.class_weight)
-            self._keep_path(path)
+            cluster = self._on_cluster(stack, training, source)
+            some = replace(training, limits=cv.most_of(training.limits))
+            path, error = cross_validate_on_cluster(cluster, some, Cs, folds, self.class_weight)
+            self.path_, self.Cs_, self.scores_ = path, path.C, path.scores
+            if error is not None:
+                raise error
+            self._store_path(path, self._choose(path))
+            if path.ended is not None:
+                warnings.warn(
+                    f"The path over C stopped ({path.ended}) before its end: {self.C_:g} is the "
+                    "best of those that were tried.",
+                    ConvergenceWarning,
+                    stacklevel=2,
+                )
             if not self.refit or path.ended == "interrupted":
                 return self
             at_best = replace(training, C=self.C_)
             fitted = train_on_cluster(cluster, at_best, self.class_weight)
         self._keep(fitted, source)
         return self
-
-    def _keep_path(self, path: ClusterPath) -> None:
-        self._forget("coef_", "intercept_", "classes_", "certificate_")
-        self.path_, self.Cs_, self.scores_ = path, path.C, path.scores
-        if path.error is not None:
-            raise path.error
-        if np.isnan(path.scores).all():
-            raise ValueError("nothing was trained: the fit was interrupted, or max_time too short")
-        self.best_index_ = path.best(self.rule)
-        self.C_ = float(path.C[self.best_index_])
-        self.best_score_ = float(path.scores[self.best_index_].mean())
-        gaps = path.certificate.relative_gap
-        words = None
-        if path.ended is not None:
-            words = (
-                f"The path over C stopped ({path.ended}) before its end: {self.C_:g} is the best "
-                "of those that were tried."
-            )
-        elif not np.all(path.certificate.proves(self.tol)):
-            words = f"Some fits of the path are proven within {np.nanmax(gaps):.2g} only, not tol."
-        if words is not None:
-            warnings.warn(words, ConvergenceWarning, stacklevel=3)

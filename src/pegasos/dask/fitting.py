@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pegasos.certificate import Certificate, Floats
-from pegasos.dask.cluster import Cluster, InterruptedRoundError
-from pegasos.dask.errors import ClusterError
+from pegasos.dask.cluster import Cluster
+from pegasos.dask.errors import ClusterError, InterruptedRoundError
 from pegasos.dask.part import Lanes
 from pegasos.dask.problem import ClusterProblem, ClusterRows, cluster_problem, cluster_rows
 from pegasos.dask.rounds import ClusterDual
@@ -26,7 +26,8 @@ from pegasos.outcome import Outcome, StopReason
 from pegasos.problem import regularization
 from pegasos.solvers import DualCoordinate, InteriorPoint, Newton, Solver
 from pegasos.solvers.auto import Choice, choose, fixed
-from pegasos.tasks.labels import class_weights, one_vs_rest
+from pegasos.solvers.dual import PULL
+from pegasos.tasks.labels import check_classes_weigh, class_weights, one_vs_rest
 from pegasos.tasks.training import Training
 
 _SIDE_BY_SIDE = 4  # lanes of the second-order solvers: each keeps up to 96 bytes a row
@@ -34,7 +35,6 @@ _SIDE_BY_SIDE = 4  # lanes of the second-order solvers: each keeps up to 96 byte
 # solver is worth so many passes of DualCoordinate then.
 _DESK_ROWS = 100
 _WORTH_PASSES = 500
-_PULL = 0.05  # of the curvature that a row brings, as of DualCoordinate
 
 
 class Kept:
@@ -192,11 +192,7 @@ def _classes(some: list[dict[str, Any]]) -> tuple[NDArray[Any], Floats]:
     totals: Floats = np.bincount(codes, np.concatenate([a["weights"] for a in some])).astype(float)
     if classes.size < 2:
         raise ValueError("y holds one class; a classifier needs examples of at least two classes")
-    if not totals.all():
-        raise ValueError(
-            f"every example of class {classes[int(np.argmin(totals > 0))]!r} has a sample_weight "
-            "of zero: leave the class out of y, or weigh it"
-        )
+    check_classes_weigh(classes, np.arange(classes.size), totals[:, None])
     return classes, totals
 
 
@@ -209,7 +205,7 @@ def _step_scaling(rows: ClusterRows, training: Training, s: Floats) -> float:
     curvature = rows.mean_norm or 1.0
     if training.loss == "squared_hinge":
         curvature += float(s.min()) / 2
-    return float(np.sqrt(_PULL * curvature))
+    return float(np.sqrt(PULL * curvature))
 
 
 def set_lanes(cluster: Cluster, rows: ClusterRows, lanes: Lanes) -> ClusterProblem:

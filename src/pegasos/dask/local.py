@@ -11,7 +11,7 @@ many as a message has room for. They are away from then on: the part leaves them
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,10 +21,10 @@ from pegasos import _core
 from pegasos.certificate import Floats
 from pegasos.dask.packed import Packed, pack, unpack
 from pegasos.dask.reply import Reply, thin
-from pegasos.problem import Problem, part_of_problem
+from pegasos.problem import Problem, lanes_over
 from pegasos.rows import Rows
 from pegasos.solvers.base import weight_zeros
-from pegasos.solvers.dual import DualCoordinate
+from pegasos.solvers.dual import DualCoordinate, weighted_rows
 
 
 class Settled(NamedTuple):
@@ -113,16 +113,11 @@ class DualPart:
             self.duals *= np.where(at_bound, np.sqrt(ratio), ratio)
         return {}
 
-    def with_s(self, s: Floats) -> Reply:
-        """Another strength of regularization for every lane."""
-        self.lanes = replace(self.lanes, s=s)
+    def at(self, C: float) -> Reply:
+        """Another C, the same for every lane."""
         self.passes.clear()
         if self.rows is not None:
-            p = self.problem
-            self.problem = part_of_problem(
-                p.rows, p.labels, self.weight, p.positive, p.negative, s, p.total_weight,
-                p.intercept, p.loss, self.threads,
-            )  # fmt: skip
+            self.problem = self.problem.at(C)
         return {}
 
     def sync(self, *, live: NDArray[np.intp], ids: Any = None, duals: Any = None) -> Reply:
@@ -135,9 +130,8 @@ class DualPart:
         self.proposal, self.fresh = None, False
         self.away[:] = False
         self.take_duals(ids, duals)
-        labels = np.ascontiguousarray(self.labels[:, live])
-        a = np.ascontiguousarray(self.duals[:, live])
-        return {"U": ("sum", self._weighted(labels, a))}
+        problem = self._steps(self.labels[:, live], live, 1.0)
+        return {"U": ("sum", weighted_rows(problem, self.duals[:, live])[:, : live.size])}
 
     def take_duals(self, ids: Any, duals: Any) -> None:
         """The desk's duals of the rows that are away."""
@@ -145,27 +139,14 @@ class DualPart:
             self.away[ids] = True
             self.duals[ids] = np.clip(duals, 0.0, self.problem.largest_duals()[ids])
 
-    def _weighted(self, labels: NDArray[np.int8], a: Floats) -> Floats:
-        """(d + 1, lanes): sum a y x of the rows with the steps' constant feature."""
-        K = a.shape[1]
-        problem = self._steps(labels, np.arange(K), 1.0)
-        out = np.zeros((problem.rows.d + 1, K))
-        for k in range(K):
-            rows = np.flatnonzero(a[:, k]).astype(np.uint32)
-            column = np.zeros(out.shape[0])
-            if rows.size:
-                one = problem.take(np.array([k]))
-                _core.add_rows(one.core, rows, a[rows, k] * labels[rows, k], column)
-            out[:, k] = column
-        return out
-
     def _steps(self, labels: NDArray[np.int8], live: NDArray[np.intp], sigma: float) -> Problem:
         """The problem in which duals are moved: a free intercept has a constant feature there."""
         p = self.problem
         intercept = "regularized" if p.intercept == "free" else p.intercept
-        return part_of_problem(
-            self.step_rows, labels, self.weight, p.positive[live], p.negative[live],
-            p.s[live] / sigma, p.total_weight[live], intercept, p.loss, self.threads,
+        return lanes_over(
+            self.step_rows, np.ascontiguousarray(labels), self.weight, p.positive[live],
+            p.negative[live], p.s[live] / sigma, p.total_weight[live], intercept, p.loss,
+            self.threads,
         )  # fmt: skip
 
     def step(
@@ -192,23 +173,18 @@ class DualPart:
             return {}
         self.settle(settled)
         shared = padded(W)
-        labels = np.ascontiguousarray(self.labels[:, live])
-        labels[self.away] = 0
-        a = np.ascontiguousarray(self.duals[:, live])
-        costs = np.ascontiguousarray(self._costs(labels, live))
-        slack = 1.0 - labels * self._products(shared, live.size)
-        losses, duals, squares = terms(self.problem.loss, slack, a, costs)
+        problem, a = self._here(live, sigma), self.duals[:, live]
+        found = Terms.at(problem, shared, a)
+        costs = problem.costs()
         sums = np.zeros((6, live.size))
-        sums[LOSS], sums[DUAL], sums[SQUARES] = losses.sum(0), duals.sum(0), squares.sum(0)
+        sums[:3] = found.sums()
         reply: Reply = {}
-        scores = (losses - duals * slack + squares).sum(axis=1)
-        sent = self._send(scores, carry.get("room", room), floor)
+        sent = self._send(found.gaps().sum(axis=1), carry.get("room", room), floor)
         if sent is not None:
             carry["room"] = carry.get("room", room) - sent[1]
             reply["rows"] = ("each", {self.name: sent[0]})
-            labels[self.away] = 0
+            problem = self._here(live, sigma)
         start = carry.get("W", shared)
-        problem = self._steps(labels, live, sigma)
         solver = DualCoordinate(second_order=False)
         moved, after = solver.moved(problem, a, start, epochs, seed + 1000 * round)
         change = moved - a
@@ -224,15 +200,9 @@ class DualPart:
         reply["sums"] = ("sum", sums)
         return reply
 
-    def _costs(self, labels: NDArray[np.int8], live: NDArray[np.intp]) -> Floats:
-        p = self.problem
-        costs = np.where(labels > 0, p.positive[live], p.negative[live]) * np.abs(labels)
-        return costs if self.weight is None else costs * self.weight
-
-    def _products(self, W: Floats, lanes: int) -> Floats:
-        out = np.empty((self.n, lanes))
-        self.step_rows.core.products(W, out, self.threads)
-        return out
+    def _here(self, live: NDArray[np.intp], sigma: float) -> Problem:
+        """The same, without the rows that are away."""
+        return self._steps(np.where(self.away[:, None], 0, self.labels[:, live]), live, sigma)
 
     def _send(self, scores: Floats, room: float, floor: float) -> tuple[Sent, float] | None:
         """The rows with the largest scores that there is room for, and the bytes they take."""
@@ -267,15 +237,33 @@ class DualPart:
         return {"duals": ("each", {self.name: pack(self.duals, self.problem.largest_duals())})}
 
 
-def terms(loss: str, slack: Floats, a: Floats, costs: Floats) -> tuple[Floats, Floats, Floats]:
-    """Of every row and lane: the loss, a (0 if it is not in the lane), and a^2 / 4c."""
-    inside = costs > 0
-    a = np.where(inside, a, 0.0)
-    over = np.maximum(slack, 0.0)
-    if loss == "squared_hinge":
-        squares = np.divide(a * a, 4 * costs, out=np.zeros_like(a), where=inside)
-        return costs * over * over, a, squares
-    return costs * over, a, np.zeros_like(a)
+class Terms(NamedTuple):
+    """What every row and lane adds: to the loss, to sum a, and to sum a^2 / 4c."""
+
+    slack: Floats  # 1 - y w.x
+    loss: Floats
+    dual: Floats  # 0 where the row is not in the lane
+    squares: Floats  # the squared hinge's
+
+    @classmethod
+    def at(cls, problem: Problem, W: Floats, a: Floats) -> Terms:
+        """With weights (d + 1, padded lanes) and duals (n, lanes)."""
+        z = problem.rows.products(W, problem.lanes, problem.threads)
+        costs, slack = problem.costs(), 1.0 - problem.labels * z
+        a, over = np.where(costs > 0, a, 0.0), np.maximum(slack, 0.0)
+        squares = np.zeros_like(a)
+        if problem.loss == "squared_hinge":
+            np.divide(a * a, 4 * costs, out=squares, where=costs > 0)
+            over = over * over
+        return cls(slack, costs * over, a, squares)
+
+    def sums(self) -> Floats:
+        """(3, lanes): LOSS, DUAL and SQUARES."""
+        return np.stack([part.sum(axis=0) for part in self[1:]])
+
+    def gaps(self) -> Floats:
+        """What every row and lane adds to the gap: loss - a slack + a^2 / 4c."""
+        return self.loss - self.dual * self.slack + self.squares
 
 
 def padded(W: Any) -> Floats:

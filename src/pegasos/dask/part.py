@@ -22,10 +22,11 @@ from numpy.typing import NDArray
 
 from pegasos.certificate import Floats
 from pegasos.dask.loading import Loaded, load_chunks, threads_of, widened
+from pegasos.dask.local import padded
 from pegasos.dask.passes import LanePasses
 from pegasos.dask.reply import Reply, merge
 from pegasos.dask.sums import CertifiedPart
-from pegasos.problem import Intercept, Loss, Problem, part_of_problem
+from pegasos.problem import Intercept, Loss, Problem, lanes_over
 from pegasos.rows import Rows, as_rows
 from pegasos.tasks.labels import one_vs_rest
 
@@ -102,23 +103,23 @@ class Part(CertifiedPart):
         if self.X.shape[1] < lanes.features:
             self.X = widened(self.X, lanes.features)
             self.rows = as_rows(self.X, n_jobs=self.threads)
-        labels = self.labels = self._labels(lanes)
+        self.labels = self._labels(lanes)
+        if self.weight is not None:  # a weight of zero is a row that is not there
+            self.labels[self.weight[:, 0] == 0] = 0
         if lanes.intercept == "regularized":
             self.rows = as_rows(self.X, bias=lanes.scaling, n_jobs=self.threads)
         self.step_rows = self.rows
         if lanes.step_scaling != self.rows.core.bias:
             self.step_rows = as_rows(self.X, bias=lanes.step_scaling, n_jobs=self.threads)
-        self.problem = part_of_problem(
-            self.rows, labels, self.weight, lanes.positive, lanes.negative, lanes.s,
+        self.problem = lanes_over(
+            self.rows, self.labels, self.weight, lanes.positive, lanes.negative, lanes.s,
             lanes.total_weight, lanes.intercept, lanes.loss, self.threads,
         )  # fmt: skip
-        self.labels = self.problem.labels
         self.start_duals()
-        counts = np.stack([
-            np.count_nonzero(self.labels > 0, axis=0), np.count_nonzero(self.labels < 0, axis=0),
-            *self._weights_by_sign(),
-        ])  # fmt: skip
-        return {"counts": ("sum", counts.astype(float))}
+        weight = np.ones(self.n) if self.weight is None else self.weight[:, 0]
+        signs = self.labels.T > 0, self.labels.T < 0
+        counts = [*(np.count_nonzero(side, axis=1) for side in signs), *(s @ weight for s in signs)]
+        return {"counts": ("sum", np.stack(counts).astype(float))}
 
     def _labels(self, lanes: Lanes) -> NDArray[np.int8]:
         if lanes.classes is None:
@@ -154,15 +155,11 @@ class Part(CertifiedPart):
             first += size
         return fold
 
-    def _weights_by_sign(self) -> tuple[Floats, Floats]:
-        weight = np.ones((self.n, 1)) if self.weight is None else self.weight
-        return (self.labels > 0).T @ weight[:, 0], (self.labels < 0).T @ weight[:, 0]
-
     def score(self, W: Floats, b: Floats) -> Reply:
         """Of every fold: the weight of the rows held out, and of those that its model has right."""
         if self.rows is None or self.lanes.classes is None:
             return {}
-        z = self.products_of(W) + b
+        z = self.rows.products(padded(W), W.shape[1], self.threads) + b
         codes = np.searchsorted(self.lanes.classes, self.y)
         fold = self.fold_of_rows(codes)
         weight = np.ones(self.n) if self.weight is None else self.weight[:, 0]
@@ -227,7 +224,7 @@ def hold(
 
 
 # Calls that change duals, or need them all: one at a time.
-_ALONE = {"set_lanes", "restore", "scale", "with_s", "sync", "step", "snapshot", "gap_sums"}
+_ALONE = {"set_lanes", "restore", "scale", "at", "sync", "step", "snapshot", "gap_sums"}
 
 
 def work(

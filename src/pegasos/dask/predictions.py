@@ -9,13 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pegasos.dask.loading import as_matrix
-
-
-def is_collection(X: Any) -> bool:
-    """Whether X is one of Dask's."""
-    from dask.base import is_dask_collection
-
-    return bool(is_dask_collection(X))
+from pegasos.dask.source import row_chunks
 
 
 def by_chunks(
@@ -34,14 +28,8 @@ def by_chunks(
             return np.empty((0,) if columns is None else (0, columns), dtype=like.dtype)
         return function(rows)
 
-    if hasattr(X, "chunks"):
-        if len(X.chunks[1]) > 1:
-            X = X.rechunk({1: -1})
-        sizes = X.chunks[0]
-        chunks = np.ravel(np.asarray(X.to_delayed(), dtype=object))
-    else:
-        chunks = X.to_delayed()
-        sizes = (np.nan,) * len(chunks)
+    chunks = row_chunks("X", X)
+    sizes = X.chunks[0] if hasattr(X, "chunks") else (np.nan,) * len(chunks)
     shared = delayed(of_chunk, pure=True)
     tail = () if columns is None else (columns,)
     parts = [

@@ -27,27 +27,24 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pegasos import memory
 from pegasos.certificate import (
     Certificate,
-    DualsOf,
     Floats,
-    GaveUp,
     GiveUp,
     never,
     relative_gap,
 )
 from pegasos.dask.certify import best_intercepts, certify_on_cluster
-from pegasos.dask.cluster import InterruptedRoundError
 from pegasos.dask.desk import Desk, Multiplier
-from pegasos.dask.errors import PartsLostError
-from pegasos.dask.local import BEND, CROSS, LOSS, RISE, SQUARES, Settled
+from pegasos.dask.errors import InterruptedRoundError, PartsLostError
+from pegasos.dask.local import BEND, CROSS, DUAL, LOSS, RISE, SQUARES, Settled
 from pegasos.dask.problem import ClusterProblem
 from pegasos.dask.reply import dense
+from pegasos.dask.solver import ClusterSolver
 from pegasos.problem import Problem
-from pegasos.solvers.base import Solver, State, weight_zeros
+from pegasos.solvers.base import State, weight_zeros
 
 DESK_SHARE = 0.2  # of the client's memory
 _MESSAGE = 0.85  # of the bytes a round may move: what Dask itself adds fits in the rest
@@ -61,11 +58,11 @@ _PATIENCE = 4  # rounds after which the multiplier moves anyway
 _MUCH, _LITTLE = 0.7, 1.5  # shares at which sigma grows and shrinks
 
 # Entries of state["numbers"].
-_SIGMA, _LOST, _ABANDONED, _BEST, _IDLE = range(5)
+_SIGMA, _LOST, _BEST, _IDLE = range(4)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClusterDual(Solver):
+class ClusterDual(ClusterSolver):
     """Rounds of dual coordinate ascent; ``epochs`` passes over its rows make a part's step."""
 
     epochs: int = 2
@@ -87,7 +84,6 @@ class ClusterDual(Solver):
         """Start from the duals that the parts have."""
         problem = cast(ClusterProblem, problem)
         K = problem.lanes
-        workers = max(1, len(set(problem.cluster.holder.values())))
         state = State(
             {
                 "W": weight_zeros(problem.weights_shape),
@@ -95,7 +91,7 @@ class ClusterDual(Solver):
                 "met": np.full(K, np.inf),
                 "share": np.ones(K),
                 "gap": np.full(K, np.inf),
-                "numbers": np.array([math.sqrt(workers), 0.0, 0.0, math.inf, 0.0]),
+                "numbers": np.array([math.sqrt(self._workers(problem)), 0, math.inf, 0]),
                 "seed": np.array([seed], dtype=np.uint64),
                 "cursor": np.zeros(2, dtype=np.int64),
             },
@@ -125,11 +121,10 @@ class ClusterDual(Solver):
                     self._sync(problem, state)
                 self._round(problem, state)
             except PartsLostError:
-                state["numbers"][_LOST] = 1
+                self.lost(problem, state)
                 return False  # so that limits are seen
             except InterruptedRoundError:
-                state["numbers"][_ABANDONED] = 1
-                return False
+                return False  # the driver knows, and certifies nothing more
             work -= problem.n
         return True
 
@@ -200,14 +195,13 @@ class ClusterDual(Solver):
 
     def _estimate(self, problem: ClusterProblem, state: State, sums: Floats) -> None:
         """The gap at the weights that the round began with."""
-        K, W = problem.lanes, state["W"]
-        w2 = np.einsum("jk,jk->k", W[:, :K], W[:, :K])
-        if problem.intercept == "free":
-            w2 = np.einsum("jk,jk->k", W[:-1, :K], W[:-1, :K])
-        primal = problem.s / 2 * w2 + sums[LOSS]
-        dual = sums[1] - sums[SQUARES] - problem.s / 2 * w2
-        if problem.intercept == "free":
-            dual = dual - np.abs(Multiplier(problem, state["centre"], state["met"]).balance(W))
+        free = self._multiplier(problem, state)
+        w = state["W"][: None if free is None else -1, : problem.lanes]
+        penalty = problem.s / 2 * np.einsum("jk,jk->k", w, w)
+        primal = penalty + sums[LOSS]
+        dual = sums[DUAL] - sums[SQUARES] - penalty
+        if free is not None:
+            dual = dual - np.abs(free.balance(state["W"]))
         state["gap"][:] = relative_gap(primal, dual)
 
     def _count_idle(self, state: State) -> None:
@@ -246,7 +240,7 @@ class ClusterDual(Solver):
                 U = cluster.ask("sync", {"live": problem.ids}, cluster.desk.by_part())["U"]
                 break
             except PartsLostError:
-                state["numbers"][_LOST] = 1
+                self.lost(problem, state)
         state["numbers"][_LOST] = 0
         W = state["W"]
         W[:, :K] = U / problem.s
@@ -263,55 +257,39 @@ class ClusterDual(Solver):
             cluster.ask("restore", {}, saved)
 
     def _take_in_newcomers(self, problem: ClusterProblem) -> None:
+        """Give workers that joined parts, with their duals; as after a loss, all are summed up."""
         cluster = problem.cluster
         moves = cluster.move_to_newcomers()
         if not moves:
             return
-        duals = cluster.ask("snapshot")["duals"]
-        cluster.saved |= duals
+        cluster.saved |= cluster.ask("snapshot")["duals"]
         cluster.move(moves)
         raise PartsLostError
 
     # What the driver asks.
     def weights(self, problem: Problem, state: State, give_up: GiveUp = never) -> Floats:  # noqa: ARG002
         """W; a free intercept, which is its last row here, is found by the certificate."""
-        if state["numbers"][_ABANDONED]:
-            raise GaveUp
         W = state["W"].copy()
         if problem.intercept != "regularized":
             W[-1] = 0.0
         return W
 
-    def duals(self, problem: Problem, state: State) -> DualsOf:
-        """They are with the parts."""
-        raise NotImplementedError("duals stay on the workers")
+    def lost(self, problem: ClusterProblem, state: State) -> None:  # noqa: ARG002
+        """The weights are to be computed anew before the next round."""
+        state["numbers"][_LOST] = 1
 
-    def certify(
-        self,
-        problem: Problem,
-        state: State,
-        W: Floats,
-        b: Floats,  # noqa: ARG002
-        give_up: GiveUp = never,  # noqa: ARG002
-    ) -> tuple[Certificate, Floats] | None:
-        """The certificate, from sums over the workers' rows; duals are saved along with it."""
-        problem = cast(ClusterProblem, problem)
+    def proven(
+        self, problem: ClusterProblem, state: State, W: Floats
+    ) -> tuple[Certificate, Floats]:
+        """The certificate, and its b; duals are saved along with it."""
         cluster = problem.cluster
-        while True:
-            try:
-                if state["numbers"][_LOST]:
-                    self._restore(problem)  # W stays: any duals prove something about it
-                proof, found, saved = certify_on_cluster(
-                    problem, W, cluster.desk.by_part(), settled=self._settled(problem, state)
-                )
-            except PartsLostError:
-                state["numbers"][_LOST] = 1
-                continue
-            except InterruptedRoundError:
-                return None
-            cluster.saved |= saved
-            cluster.keep_model(problem.ids, W[:, : problem.lanes], found, proof)
-            return proof, found
+        if state["numbers"][_LOST]:
+            self._restore(problem)
+        proof, b, saved = certify_on_cluster(
+            problem, W, cluster.desk.by_part(), settled=self._settled(problem, state)
+        )
+        cluster.saved |= saved
+        return proof, b
 
     def estimate(self, problem: Problem, state: State) -> Floats | None:  # noqa: ARG002
         """The gap as met in the last round, before its changes; zero where a look is due.
@@ -322,9 +300,3 @@ class ClusterDual(Solver):
         idle = int(state["numbers"][_IDLE])
         gap: Floats = state["gap"].copy()
         return np.zeros_like(gap) if idle and idle % _LOOK_AFTER == 0 else gap
-
-    def take(
-        self, problem: Problem, state: State, lanes: NDArray[np.intp], give_up: GiveUp = never
-    ) -> State:
-        """The state of some of the lanes; their desk is the same."""
-        return state.take(lanes, problem.weights_shape[1], give_up)

@@ -9,19 +9,18 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from pegasos.certificate import Certificate, DualsOf, Floats, GaveUp, GiveUp, never
+from pegasos.certificate import Certificate, Floats, GiveUp, never
 from pegasos.dask.certify import certify_on_cluster
-from pegasos.dask.cluster import InterruptedRoundError
-from pegasos.dask.errors import PartsLostError
+from pegasos.dask.errors import InterruptedRoundError, PartsLostError
 from pegasos.dask.passes import unpack
 from pegasos.dask.problem import ClusterProblem
+from pegasos.dask.solver import ClusterSolver
 from pegasos.problem import Problem
-from pegasos.solvers.base import Solver, State
-from pegasos.solvers.by_blocks import Elsewhere
+from pegasos.solvers.base import State
 from pegasos.solvers.interior import InteriorPoint, lightened
 from pegasos.solvers.newton import Newton
 
@@ -29,8 +28,9 @@ from pegasos.solvers.newton import Newton
 class _RemotePasses:
     """Questions to all parts about one lane."""
 
-    def __init__(self, problem: ClusterProblem) -> None:
-        self.cluster, self.lane = problem.cluster, int(problem.ids[0])
+    def __init__(self, problem: Problem) -> None:
+        here = cast(ClusterProblem, problem)
+        self.cluster, self.lane = here.cluster, int(here.ids[0])
 
     def begin(self, kind: str, shares: dict[int, float]) -> None:
         """The variables of all rows at the start of a run."""
@@ -46,7 +46,7 @@ class _RemotePasses:
         return reply
 
 
-class RemoteNewton(_RemotePasses, Elsewhere):
+class RemoteNewton(_RemotePasses):
     """As ``_core.Newton``; ranges are always all rows."""
 
     def fresh(self) -> None:
@@ -72,12 +72,8 @@ class RemoteNewton(_RemotePasses, Elsewhere):
         return cast(Floats, reply["out"])
 
 
-class RemoteInterior(_RemotePasses, Elsewhere):
+class RemoteInterior(_RemotePasses):
     """As ``_core.Interior``; ranges are always all rows."""
-
-    def fresh(self) -> None:
-        """Newton's alone."""
-        raise NotImplementedError
 
     def swap(self) -> None:
         """The other direction becomes the one in hand, of all parts."""
@@ -142,121 +138,73 @@ class RemoteInterior(_RemotePasses, Elsewhere):
         unpack(self.ask("gram", constant, light, thin)["matrix"], matrix)
 
 
-class _OnCluster(Solver):
+class _SecondOrder(ClusterSolver):
     """What both have in common; mixed in before the solver itself."""
 
-    def _begin(self, problem: ClusterProblem) -> None:
-        """Have the parts start."""
-        raise NotImplementedError
+    remote: ClassVar[type[_RemotePasses]]
 
-    def _fresh(self, problem: ClusterProblem, state: State) -> None:
-        """Start again: some rows' variables are lost."""
+    def start(self, problem: Problem, seed: int, duals: Floats | None = None) -> State:
+        """As on one machine; the variables of the rows start with the parts."""
+        self.remote(problem).begin(self.name, lightened(problem))
+        return super().start(problem, seed, duals)  # type: ignore[safe-super]
+
+    def passes(self, problem: Problem, state: State) -> Any:
+        """Questions to the parts."""
+        return self.remote(problem)
+
+    def lost(self, problem: ClusterProblem, state: State) -> None:
+        """Start again: some rows' variables are lost. A Ctrl-C meanwhile is heard later."""
         spent = state["cursor"].copy()
-        fresh = self.start(problem, 0)
-        for name, array in fresh.arrays.items():
-            state[name][...] = array
+        with suppress(InterruptedRoundError):
+            for name, array in self.start(problem, 0).arrays.items():
+                state[name][...] = array
         state["cursor"][:] = spent
 
     def advance(
         self, problem: Problem, state: State, *, work: int, stop_seen: int, stop_steps: int
     ) -> bool:
         """As on one machine; a pass at a time, so that Ctrl-C is heard in between."""
-        here = cast(ClusterProblem, problem)
         try:
             return super().advance(  # type: ignore[safe-super]
                 problem, state, work=min(work, 1), stop_seen=stop_seen, stop_steps=stop_steps
             )
         except PartsLostError:
-            with suppress(InterruptedRoundError):
-                self._fresh(here, state)
-            return False
+            self.lost(cast(ClusterProblem, problem), state)
         except InterruptedRoundError:
-            return False
+            pass  # the driver knows, and certifies nothing more
+        return False
 
     def weights(self, problem: Problem, state: State, give_up: GiveUp = never) -> Floats:
         """W as it stands; b, if free, is found by the certificate."""
-        if cast(ClusterProblem, problem).cluster.interruption.requested:
-            raise GaveUp
         # A copy: the state starts again when parts are lost.
         return super().weights(problem, state, give_up).copy()  # type: ignore[safe-super]
 
-    def duals(self, problem: Problem, state: State) -> DualsOf:
-        """They are with the parts."""
-        raise NotImplementedError("duals stay on the workers")
+    def proven(
+        self, problem: ClusterProblem, state: State, W: Floats
+    ) -> tuple[Certificate, Floats]:
+        """The certificate, and its b; a lane that is done with is forgotten by the parts."""
+        cluster, lane = problem.cluster, int(problem.ids[0])
+        proof, b, _ = certify_on_cluster(problem, W, {}, lane=lane, width=self._width(state))
+        if np.all(proof.proves(cluster.tol) | proof.exhausted(cluster.tol)):
+            cluster.ask_again("end_passes", {"lane": lane})
+        return proof, b
 
     def _width(self, state: State) -> float | None:
         return None
 
-    def certify(
-        self,
-        problem: Problem,
-        state: State,
-        W: Floats,
-        b: Floats,
-        give_up: GiveUp = never,
-    ) -> tuple[Certificate, Floats] | None:
-        """The certificate, from sums over the workers' rows."""
-        here = cast(ClusterProblem, problem)
-        cluster, lane = here.cluster, int(here.ids[0])
-        while True:
-            try:
-                proof, found, _ = certify_on_cluster(
-                    here, W, {}, lane=lane, width=self._width(state)
-                )
-                cluster.keep_model(here.ids, W[:, : here.lanes], found, proof)
-                if np.all(proof.proves(cluster.tol) | proof.exhausted(cluster.tol)):
-                    cluster.ask_again("end_passes", {"lane": lane})
-                return proof, found
-            except PartsLostError:
-                # Any duals prove something about W, also those of a fresh start.
-                with suppress(InterruptedRoundError):
-                    self._fresh(here, state)
-            except InterruptedRoundError:
-                return None
-
 
 @dataclass(frozen=True, kw_only=True)
-class ClusterInterior(_OnCluster, InteriorPoint):
+class ClusterInterior(_SecondOrder, InteriorPoint):
     """InteriorPoint, its rows on a cluster."""
 
-    def start(self, problem: Problem, seed: int, duals: Floats | None = None) -> State:
-        """As on one machine, but for the variables of the rows."""
-        self._begin(cast(ClusterProblem, problem))
-        return super().start(problem, seed, duals)
-
-    @staticmethod
-    def start_rows(problem: Problem, shares: dict[int, float]) -> Floats:  # noqa: ARG004
-        """They are with the parts."""
-        return np.zeros((1, 0))
-
-    def _begin(self, problem: ClusterProblem) -> None:
-        RemoteInterior(problem).begin("interior", lightened(problem))
-
-    def passes(self, problem: Problem, state: State) -> Any:
-        """Questions to the parts."""
-        return RemoteInterior(cast(ClusterProblem, problem))
+    remote = RemoteInterior
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClusterNewton(_OnCluster, Newton):
+class ClusterNewton(_SecondOrder, Newton):
     """Newton, its rows on a cluster."""
 
-    def start(self, problem: Problem, seed: int, duals: Floats | None = None) -> State:
-        """As on one machine, but for the variables of the rows."""
-        self._begin(cast(ClusterProblem, problem))
-        return super().start(problem, seed, duals)
-
-    @staticmethod
-    def start_rows(problem: Problem) -> Floats:  # noqa: ARG004
-        """They are with the parts."""
-        return np.zeros((1, 0))
-
-    def _begin(self, problem: ClusterProblem) -> None:
-        RemoteNewton(problem).begin("newton", {})
-
-    def passes(self, problem: Problem, state: State) -> Any:
-        """Questions to the parts."""
-        return RemoteNewton(cast(ClusterProblem, problem))
+    remote = RemoteNewton
 
     def _width(self, state: State) -> float | None:
         return self.width(state)

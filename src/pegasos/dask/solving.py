@@ -70,18 +70,4 @@ def solve(
         fitted = train_on_cluster(cluster, training, None, signs=True)
     if fitted.error is not None:
         raise fitted.error
-    outcome = fitted.outcome
-    w = outcome.W[:-1].T
-    single = fitted.classes is not None
-    return Result(
-        w=w[0].copy() if single else w,
-        b=outcome.b[0] if single else outcome.b,
-        certificate=outcome.certificate,
-        history=outcome.history,
-        stop_reason=outcome.stop_reason,
-        solver=outcome.solver,
-        reason=outcome.reason,
-        seconds=outcome.seconds,
-        epochs=outcome.epochs,
-        duals=np.zeros((0,) if single else (0, w.shape[0])),
-    )
+    return Result.of(fitted.outcome, single=fitted.classes is not None)

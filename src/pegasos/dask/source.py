@@ -47,7 +47,7 @@ def source_of(X: Any, y: Any = None, sample_weight: Any = None) -> Source:
     """Chunks of Dask collections, or of delayed (X, y) or (X, y, weight) parts."""
     if isinstance(X, list | tuple) and y is None:
         return _parts(X)
-    if not _is_collection(X):
+    if not is_collection(X):
         raise TypeError(
             "X must be a Dask array or data frame, or a list of delayed (X, y) or (X, y, weight) "
             f"parts, got {type(X).__name__}; pegasos.LinearSVC trains on data of one machine"
@@ -55,11 +55,11 @@ def source_of(X: Any, y: Any = None, sample_weight: Any = None) -> Source:
     if y is None:
         raise ValueError("y is missing: labels, a Dask array or series in chunks like those of X")
     names = names_of(X)
-    xs = _row_chunks("X", X)
-    ys = _row_chunks("y", _like(y, X, "y"))
+    xs = row_chunks("X", X)
+    ys = row_chunks("y", _like(y, X, "y"))
     ws: Sequence[Any] = [None] * len(xs)
     if sample_weight is not None:
-        ws = _row_chunks("sample_weight", _like(sample_weight, X, "sample_weight"))
+        ws = row_chunks("sample_weight", _like(sample_weight, X, "sample_weight"))
     for name, chunks in (("y", ys), ("sample_weight", ws)):
         if len(chunks) != len(xs):
             raise ValueError(
@@ -75,7 +75,8 @@ def names_of(X: Any) -> list[str] | None:
     return columns if columns and all(isinstance(c, str) for c in columns) else None
 
 
-def _is_collection(value: Any) -> bool:
+def is_collection(value: Any) -> bool:
+    """Whether it is one of Dask's."""
     from dask.base import is_dask_collection
 
     return bool(is_dask_collection(value))
@@ -83,7 +84,7 @@ def _is_collection(value: Any) -> bool:
 
 def _like(value: Any, X: Any, name: str) -> Any:
     """``value`` in chunks of the same rows as X, where sizes are known."""
-    if not _is_collection(value):
+    if not is_collection(value):
         raise TypeError(
             f"{name} must be a Dask collection, as X is, got {type(value).__name__}; "
             "dask.array.from_array makes one"
@@ -99,7 +100,7 @@ def _like(value: Any, X: Any, name: str) -> Any:
     return value.rechunk({0: sizes[0]})
 
 
-def _row_chunks(name: str, collection: Any) -> list[Any]:
+def row_chunks(name: str, collection: Any) -> list[Any]:
     """Delayed chunks of whole rows."""
     if hasattr(collection, "chunks") and len(collection.chunks) > 1:
         if len(collection.chunks) > 2:

@@ -21,18 +21,11 @@ class CertifiedPart(DualPart):
     rows: Rows | None
     looked: dict[tuple[int, ...], Any]  # by lanes: the weights that were looked at, and w.x
 
-    def products_of(self, W: Any) -> Floats:
-        """(n, lanes): w.x."""
-        assert self.rows is not None
-        out = np.empty((self.n, W.shape[1]))
-        self.rows.core.products(padded(W), out, self.threads)
-        return out
-
     def look(self, *, live: NDArray[np.intp], W: Any) -> Reply:
         """Keep W and w.x of all rows for what follows; where the loss's kinks in b end."""
         if self.rows is None:
             return {}
-        products = self.products_of(W)
+        products = self.rows.products(padded(W), live.size, self.threads)
         self.looked[tuple(live.tolist())] = W, products
         labels = self.labels[:, live]
         kinks = labels - products
@@ -48,11 +41,11 @@ class CertifiedPart(DualPart):
         found = self.looked.get(tuple(live.tolist()))
         if found is None:
             return {"lost": ("each", {self.name: True})}  # it came up anew
-        labels = self.labels[:, live]
-        costs = self._costs(labels, live)
+        problem = self.problem.take(live)
+        costs = problem.costs()
         out = np.empty(at.shape)
         for i, b in enumerate(at):
-            over = np.maximum(1.0 - labels * (found[1] + b), 0.0)
+            over = np.maximum(1.0 - problem.labels * (found[1] + b), 0.0)
             if self.problem.loss == "squared_hinge":
                 over *= over
             out[i] = np.einsum("nk,nk->k", costs, over)

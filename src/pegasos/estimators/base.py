@@ -178,6 +178,10 @@ class LinearClassifier(Classifier):
     def _training(self, stack: ExitStack, began: float, C: Any, lam: Any) -> Training:
         """The options, checked."""
         Saving(self.checkpoint, self.checkpoint_every, self.resume).check()
+        return self._options(stack, began, C, lam)
+
+    def _options(self, stack: ExitStack, began: float, C: Any, lam: Any) -> Training:
+        """Those that every fit has; with ``verbose``, a progress line for as long as ``stack``."""
         training = checked_training(
             C=C,
             lam=lam,

@@ -34,7 +34,45 @@ from pegasos.tasks.training import Task, Training, train
 _PATH_TIME = 0.8  # of max_time: the rest is for the fit on all rows
 
 
-class LinearSVCCV(LinearClassifier):
+class ChoosesC(LinearClassifier):
+    """What is kept of a path over C, wherever its rows were."""
+
+    def _choose(self, path: Path) -> int:
+        """The place of the C to take; warns of fits that are not proven, raises without scores."""
+        if not np.isfinite(path.mean).any():
+            raise _no_scores(path)
+        self._warn_of(path)
+        return path.best(self.rule)
+
+    def _check_rule(self) -> None:
+        if self.rule not in ("best", "one_se"):
+            raise ValueError(f"rule must be 'best' or 'one_se', got {self.rule!r}")
+
+    def _store_path(self, path: Path, best: int) -> None:
+        self._forget(
+            "coef_", "intercept_", "calibrators_", "certificate_", "history_", "objective_",
+            "dual_gap_", "n_iter_", "stop_reason_", "solver_", "solver_reason_",
+        )  # fmt: skip
+        self.path_, self.Cs_, self.scores_ = path, path.C, path.scores
+        self.best_index_, self.C_ = best, float(path.C[best])
+        self.best_score_ = float(path.mean[best])
+        self.cv_results_ = _results(path)
+
+    def _warn_of(self, path: Path) -> None:
+        proven = path.certificate.proves(self.tol) | np.isnan(path.certificate.primal)
+        count = np.count_nonzero(~proven.all(axis=2))
+        if count:
+            warnings.warn(
+                f"{count} of {path.scores.size} fits of the cross-validation ended before they "
+                f"were proven to be within tol={self.tol:g} of the optimum; path_.certificate has "
+                "what is proven. Raise max_iter or max_time, scale the features, or leave large "
+                "C out.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+
+class LinearSVCCV(ChoosesC):
     """``LinearSVC`` with C chosen by cross-validation.
 
     Every fold is trained at every C to a certified ``tol``, each C from the duals of the one
@@ -151,21 +189,19 @@ class LinearSVCCV(LinearClassifier):
             depends = {"cv": [rows for fold in folds for rows in fold]}
             training = self._saved(stack, training, X, y, weight, depends)
             path = cross_validate(
-                replace(training.of("path"), limits=_most_of(training.limits)),
+                replace(training.of("path"), limits=most_of(training.limits)),
                 task,
                 Cs,
                 folds,
                 self._scoring(task, labels, folds, routed.scorer.score),
                 patience=self.patience,
             )
-            if not np.isfinite(path.mean).any():
-                raise _no_scores(path)
-            self._warn_of(path)
-            best = path.best(self.rule)
+            best = self._choose(path)
             final = replace(training, C=float(path.C[best]))
             name = f"best-{final.C:.17g}"  # where the path was cut short, C may change later
             outcome = train(final.of(name), task) if self.refit else None
-            self._store_path(path, best, task)
+            self._store_path(path, best)
+            self.classes_, self._pairs = task.classes, bool(task.pairs)
             if outcome is not None:
                 self._store(outcome)
                 self._store_calibrators(self._calibrators(training, task, folds))
@@ -193,8 +229,7 @@ class LinearSVCCV(LinearClassifier):
         )
 
     def _check_choices(self) -> None:
-        if self.rule not in ("best", "one_se"):
-            raise ValueError(f"rule must be 'best' or 'one_se', got {self.rule!r}")
+        self._check_rule()
         if self.patience is not None:
             whole("patience", self.patience)
 
@@ -237,30 +272,6 @@ class LinearSVCCV(LinearClassifier):
         k = self.best_index_
         return calibrators_of(task, method, folds, coef[k], intercept[k])
 
-    def _store_path(self, path: Path, best: int, task: Task) -> None:
-        self._forget(
-            "coef_", "intercept_", "calibrators_", "certificate_", "history_", "objective_",
-            "dual_gap_", "n_iter_", "stop_reason_", "solver_", "solver_reason_",
-        )  # fmt: skip
-        self.classes_, self._pairs = task.classes, bool(task.pairs)
-        self.path_, self.Cs_, self.scores_ = path, path.C, path.scores
-        self.best_index_, self.C_ = best, float(path.C[best])
-        self.best_score_ = float(path.mean[best])
-        self.cv_results_ = _results(path)
-
-    def _warn_of(self, path: Path) -> None:
-        proven = path.certificate.proves(self.tol) | np.isnan(path.certificate.primal)
-        count = np.count_nonzero(~proven.all(axis=2))
-        if count:
-            warnings.warn(
-                f"{count} of {path.scores.size} fits of the cross-validation ended before they "
-                f"were proven to be within tol={self.tol:g} of the optimum; path_.certificate has "
-                "what is proven. Raise max_iter or max_time, scale the features, or leave large "
-                "C out.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-
 
 def _weights_for(scorer: Any, sample_weight: Any) -> dict[str, Any]:
     """Sample weights for a scorer that takes them; a function (estimator, X, y) need not."""
@@ -286,7 +297,8 @@ def _no_scores(path: Path) -> BaseException:
     )
 
 
-def _most_of(limits: Limits) -> Limits:
+def most_of(limits: Limits) -> Limits:
+    """Limits of the path: some time is left for the fit on all rows."""
     if limits.max_time is None:
         return limits
     return replace(limits, max_time=_PATH_TIME * limits.max_time)

@@ -6,7 +6,6 @@ anew, so that memory holds one block of rows, whatever their number.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -57,14 +56,6 @@ class _Passes:
         out = getattr(passes, name)(first, last, *arguments)
         self.variables[:, lo:hi] = here
         return out
-
-
-class Elsewhere(ABC):
-    """Passes over rows that are on other machines, with the variables of each."""
-
-    @abstractmethod
-    def fresh(self) -> None:
-        """Newton's slacks become those of w = 0."""
 
 
 class BlockInterior(_Passes):

@@ -68,6 +68,7 @@ from pegasos.solvers.dual_blocks import IDLE, block_arrays, next_block, recall, 
 _GROUP_LANES = 16  # wide enough that a row is read once for many lanes, few enough to shrink
 _IN_CACHE_BYTES = 1 << 23  # of X: prefetching its rows costs more than it gains
 _SPAN_BYTES = 1 << 24  # the most that the span of changes may take
+PULL = 0.05  # of a free intercept, over the curvature that a row brings on average
 _FIRST_ROUNDS = 16  # in which threads merge in the first pass
 _CURSOR = {name: i for i, name in enumerate(_core.GROUP_CURSOR)}
 _IDLE_PASSES = 4  # over all rows, with nothing left to do: float64 is exhausted
@@ -102,7 +103,7 @@ class DualCoordinate(Solver):
             W = weight_zeros(problem.weights_shape).reshape(-1)
         else:
             duals = np.clip(duals, 0.0, problem.largest_duals())
-            columns = _weighted_rows(problem, duals)
+            columns = weighted_rows(problem, duals)
             columns[:, : problem.lanes] /= problem.s
             W = _grouped(columns, groups["bounds"])
         arrays: dict[str, NDArray[Any]] = {"W": W, "duals": duals, "passes": _fresh_passes(problem)}
@@ -340,7 +341,7 @@ def _grouped(columns: Floats, bounds: NDArray[np.int64]) -> Floats:
 
 
 def _pull(problem: Problem) -> Floats:
-    """A twentieth of the curvature that a row brings on average.
+    """``PULL`` of the curvature that a row brings on average.
 
     A stronger pull balances sum a y sooner, but ties all duals together, which takes more passes.
     """
@@ -348,11 +349,11 @@ def _pull(problem: Problem) -> Floats:
     curvature = (float(problem.rows.squared_norms.mean()) or 1.0) / problem.s
     if problem.loss == "squared_hinge":
         curvature = curvature + problem.lane_rows / (2 * problem.cost)
-    pull[: problem.lanes] = 0.05 * curvature
+    pull[: problem.lanes] = PULL * curvature
     return pull
 
 
-def _weighted_rows(problem: Problem, duals: Floats) -> Floats:
+def weighted_rows(problem: Problem, duals: Floats) -> Floats:
     """Sum of a y x per lane."""
     if problem.lanes == 1 and problem.rows.blocks is None:
         rows = np.flatnonzero(duals[:, 0]).astype(np.uint32)

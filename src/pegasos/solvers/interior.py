@@ -56,9 +56,12 @@ class InteriorPoint(Solver):
         """Start in the middle of the box; with a free intercept, nearer to sum a y = 0."""
         d = problem.rows.d
         normal.check_features("InteriorPoint", d)
+        rows = np.zeros((1, 0))
+        if not problem.elsewhere:
+            rows = self.start_rows(problem, lightened(problem))
         return State(
             {
-                "rows": self.start_rows(problem, lightened(problem)),
+                "rows": rows,
                 "w": np.zeros(d + 1),
                 "b": np.zeros(1),
                 "vectors": np.zeros((3, d + 1)),  # sum a y x; affine rhs; its derivative by mu

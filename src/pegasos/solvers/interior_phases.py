@@ -15,7 +15,7 @@ from pegasos.certificate import Floats
 from pegasos.problem import Problem
 from pegasos.solvers import normal
 from pegasos.solvers.base import State
-from pegasos.solvers.by_blocks import BlockInterior, Elsewhere
+from pegasos.solvers.by_blocks import BlockInterior
 
 _STEP_BACK = 0.995  # share of the way to the boundary
 # The centre aimed at is mu (mu after the affine step / mu)^ambition. Mehrotra's power is 3; with
@@ -51,7 +51,7 @@ class Iteration:
         self.free = problem.intercept == "free"
         self.core = passes
         # What keeps the directions itself, elsewhere, knows which is in hand.
-        if state["flags"][SWAPPED] and not isinstance(passes, Elsewhere):
+        if state["flags"][SWAPPED] and not problem.elsewhere:
             self.core.swap()
         self.s = float(problem.s[0])
         # Complementarity is a sum of so many products.

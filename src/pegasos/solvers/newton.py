@@ -43,7 +43,7 @@ from pegasos.certificate import DualsOf, Floats, GiveUp, never
 from pegasos.problem import Problem
 from pegasos.solvers import normal
 from pegasos.solvers.base import Solver, State
-from pegasos.solvers.by_blocks import BlockNewton, Elsewhere
+from pegasos.solvers.by_blocks import BlockNewton
 
 _DEFAULT_AIM = 1e-3  # outside of a run
 _FIRST_WIDTH = 2.0  # at w = 0 every slack is 1
@@ -103,9 +103,11 @@ class Newton(Solver):
         """Start from w = 0."""
         d = problem.rows.d
         normal.check_features("Newton", d)
+        rows = np.zeros((_core.Newton.ARRAYS, 0 if problem.elsewhere else problem.n))
+        rows[0] = 1.0
         return State(
             {
-                "rows": self.start_rows(problem),
+                "rows": rows,
                 "w": np.zeros(d + 1),
                 "b": np.zeros(1),
                 "sums": np.zeros((d + 2, d + 1)),
@@ -121,13 +123,6 @@ class Newton(Solver):
                 "cursor": np.zeros(2, dtype=np.int64),
             }
         )
-
-    @staticmethod
-    def start_rows(problem: Problem) -> Floats:
-        """The slacks of w = 0, and their change."""
-        rows = np.zeros((_core.Newton.ARRAYS, problem.n))
-        rows[0] = 1.0
-        return rows
 
     def passes(self, problem: Problem, state: State) -> Any:
         """The passes over the rows that an iteration is made of."""
@@ -380,7 +375,7 @@ class _Iteration:
         state = self.state
         self._step_by(step)
         state["direction"][:-1], state["direction"][-1] = state["w"], state["b"][0]
-        if isinstance(self.core, Elsewhere):
+        if self.problem.elsewhere:
             self.core.fresh()
         else:
             state["rows"][0] = 1.0
