@@ -106,8 +106,8 @@ class _Run(RunState):
 
     def groups(self, lanes: NDArray[np.intp], spent: int) -> list[Lanes]:
         """Lanes that are trained together; ``spent`` rows were visited for them before."""
-        parts = list(lanes[:, None]) if self.solver.lanes_apart else [lanes]
-        return [(part, spent) for part in parts]
+        most = self.solver.lanes_at_once(self.whole)
+        return [(lanes[i : i + most], spent) for i in range(0, lanes.size, most)]
 
     def takes_over(self) -> bool:
         """Whether the fallback is now the better choice."""

@@ -58,6 +58,11 @@ class Problem:
         return False
 
     @property
+    def speed(self) -> float:
+        """How many times as quick as on a core a pass over the rows is, roughly."""
+        return 1.0
+
+    @property
     def lanes(self) -> int:
         """Number of lanes, K."""
         return int(self.s.size)
@@ -217,7 +222,7 @@ def make_problem(
         raise ValueError(f"intercept must be none, regularized or free, got {intercept!r}")
     bias = 0.0
     if intercept == "regularized":
-        bias = _scaling(intercept_scaling)
+        bias = check_scaling_range(intercept_scaling)
     if y.ndim != 2 or y.shape[1] < 1:
         raise ValueError(f"y must be (n,) or (n, K) with K >= 1, got shape {y.shape}")
     rows = as_rows(X, bias=bias, n_jobs=n_jobs)
@@ -351,7 +356,8 @@ def _per_lane(
     return np.ascontiguousarray(np.broadcast_to(array, (lanes,)))
 
 
-def _scaling(value: float) -> float:
+def check_scaling_range(value: float) -> float:
+    """The value of a constant feature; raises for one whose square leaves float64."""
     if (
         not 1e-150 <= number("intercept_scaling", value) <= 1e150
     ):  # its square must be a float64, too

@@ -87,6 +87,21 @@ class Blocks(ABC):
 
 
 @dataclass(frozen=True)
+class OneRange:
+    """All rows are one block: where they are they are visited at the same time."""
+
+    n: int
+    dense: bool
+    transform: None = None
+    exact_norms: bool = True
+    aligned: bool = True
+
+    def ranges(self) -> list[tuple[int, int]]:
+        """The only block."""
+        return [(0, self.n)]
+
+
+@dataclass(frozen=True)
 class Rows:
     """The examples x_i, each followed by the constant feature ``bias`` (0: none).
 

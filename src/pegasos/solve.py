@@ -18,6 +18,7 @@ from pegasos.certificate import Certificate
 from pegasos.certificate import certify as certify_problem
 from pegasos.checkpoint.saving import Saving
 from pegasos.data.dataset import Chunks
+from pegasos.devices import gpu_part, on_device
 from pegasos.fleet import run_any
 from pegasos.history import History
 from pegasos.limits import Limits
@@ -50,7 +51,7 @@ class Result:
         """What a run gave; ``single``: y was one binary problem."""
         w, duals = outcome.W[:-1].T, outcome.duals
         return cls(
-            w=w[0].copy() if single else w,
+            w=w[0] if single else w,
             b=outcome.b[0] if single else outcome.b,
             certificate=outcome.certificate,
             history=outcome.history,
@@ -92,6 +93,7 @@ def solve(
     checkpoint: str | os.PathLike[str] | None = None,
     checkpoint_every: float | None = None,
     resume: str | os.PathLike[str] | None = None,
+    device: Any = None,
 ) -> Result:
     """Train linear SVMs until they are proven to be within ``tol`` of the optimum.
 
@@ -131,6 +133,11 @@ def solve(
         from now on; for other data or parameters the error says what differs. If both paths are the
         same, and nothing is there yet, the run begins.
 
+    device : ``"cuda"``, or another torch device, to train there by InteriorPoint, all problems at
+        once; it needs the extra ``gpu``. None is where X is: arrays of torch or CuPy on a device
+        are trained on in place, and ``w``, ``b`` and ``duals`` are then arrays like X. X may be
+        float32, float16 or bfloat16; what does not fit the device is streamed through it.
+
     Ctrl-C ends the run with the last certified model; a second Ctrl-C raises.
     """
     began = time.perf_counter()
@@ -146,12 +153,24 @@ def solve(
             limits = Limits(max_epochs=config.default_epochs)
     mode = resolve_intercept(intercept, config, intercept_scaling)
     check_scaling(mode, intercept_scaling)
-    if isinstance(X, Chunks | Blocks):
-        X, own_y, own_weight = rows_of(X, n_jobs)
-        y = own_y if y is None else y
-        sample_weight = own_weight if sample_weight is None else sample_weight
+    X, y, sample_weight = chunk_arrays(X, y, sample_weight, n_jobs)
     if y is None:
         raise ValueError("y is missing: the rows have no labels")
+    options: dict[str, Any] = {
+        "limits": limits,
+        "seed": _seed(seed),
+        "callbacks": functions("callbacks", callbacks),
+        "record_every": _positive("record_every", record_every),
+        "began": began,
+    }
+    if on_device(X, device):
+        if saving.asked:
+            raise ValueError("checkpoints are of runs on the CPU: leave checkpoint or device out")
+        outcome, single = gpu_part("solving").solve_on_device(
+            X, y, sample_weight, device, lam=lam, C=C, solver=config, loss=loss, intercept=mode,
+            intercept_scaling=intercept_scaling, tol=tol, **options,
+        )  # fmt: skip
+        return Result.of(outcome, single=single)
     labels, single = _labels(y)
     problem = make_problem(
         X,
@@ -164,14 +183,7 @@ def solve(
         loss=loss,
         n_jobs=n_jobs,
     )
-    options: dict[str, Any] = {
-        "limits": limits,
-        "seed": _seed(seed),
-        "callbacks": functions("callbacks", callbacks),
-        "record_every": _positive("record_every", record_every),
-        "scalar": single,
-        "began": began,
-    }
+    options["scalar"] = single
 
     def about() -> dict[str, Any]:
         from pegasos.checkpoint.manifest import describe  # most fits need none
@@ -196,6 +208,14 @@ def solve(
             problem, lambda part: (choice_of(config, part, tol), tol), config, **options
         )
     return Result.of(outcome, single=single)
+
+
+def chunk_arrays(X: Any, y: Any, weight: Any, n_jobs: int | None) -> tuple[Any, Any, Any]:
+    """Rows that come by blocks with labels and weights of their own, unless given; or as it is."""
+    if not isinstance(X, Chunks | Blocks):
+        return X, y, weight
+    rows, own_y, own_weight = rows_of(X, n_jobs)
+    return rows, own_y if y is None else y, own_weight if weight is None else weight
 
 
 def rows_of(chunks: Chunks | Blocks, n_jobs: int | None) -> tuple[Any, Any, Any]:

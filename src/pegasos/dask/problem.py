@@ -10,24 +10,10 @@ from numpy.typing import NDArray
 
 from pegasos.certificate import Floats
 from pegasos.problem import Problem
-from pegasos.rows import Rows
+from pegasos.rows import OneRange, Rows
 
 if TYPE_CHECKING:
     from pegasos.dask.cluster import Cluster
-
-
-@dataclass(frozen=True)
-class _Ranges:
-    """All rows are one block: the workers visit them at the same time."""
-
-    n: int
-    dense: bool
-    transform: None = None
-    exact_norms: bool = True
-    aligned: bool = True
-
-    def ranges(self) -> list[tuple[int, int]]:
-        return [(0, self.n)]
 
 
 @dataclass(frozen=True)
@@ -115,7 +101,7 @@ def cluster_rows(about: dict[str, dict[str, Any]]) -> ClusterRows:
         longest=max(a["longest"] for a in some),
         squared_norms=np.array([max(a["largest_norm"] for a in some)]),
         mean_norm=sum(a["norms"] for a in some) / n,
-        blocks=_Ranges(n, dense),
+        blocks=OneRange(n, dense),
     )
 
 

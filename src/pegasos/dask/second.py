@@ -22,6 +22,7 @@ from pegasos.dask.solver import ClusterSolver
 from pegasos.problem import Problem
 from pegasos.solvers.base import State
 from pegasos.solvers.interior import InteriorPoint, lightened
+from pegasos.solvers.interior_passes import OneLane
 from pegasos.solvers.newton import Newton
 
 
@@ -198,6 +199,10 @@ class ClusterInterior(_SecondOrder, InteriorPoint):
     """InteriorPoint, its rows on a cluster."""
 
     remote = RemoteInterior
+
+    def passes(self, problem: Problem, state: State) -> Any:
+        """Questions to the parts, which know themselves what direction is in hand."""
+        return OneLane(RemoteInterior(problem), state)
 
 
 @dataclass(frozen=True, kw_only=True)

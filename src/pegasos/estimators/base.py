@@ -20,6 +20,7 @@ from pegasos.certificate import Certificate
 from pegasos.checkpoint.saving import Saving
 from pegasos.checksums import of_arrays
 from pegasos.data.dataset import Chunks
+from pegasos.devices import gpu_part, is_device_array, is_tensor, to_host
 from pegasos.estimators.classifier import Classifier, has_probabilities
 from pegasos.outcome import Outcome
 from pegasos.problem import check_sample_weight
@@ -46,19 +47,24 @@ class LinearClassifier(Classifier):
     _labels: Literal["dense", "sparse"] | None = None  # y was an indicator matrix
     _pairs: bool = False  # pairs of classes were trained, and vote
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
+    def decision_function(self, X: Any) -> Any:
         """w.x + b: (n,) for two classes, positive for the second; (n, classes) for more.
 
         One-vs-one gives the votes for each class, their ties broken by the sum of its scores.
         """
         check_is_fitted(self, "coef_")
+        if self._on_device(X):
+            scores = gpu_part("predicting").scores_on_device(X, self.coef_, self.intercept_)
+            scores = scores[:, 0] if len(self.classes_) == 2 else scores
+            return gpu_part("results").like(X)(scores)
         # A value that is not finite shows in the scores, which are fewer to look through.
         X = validate_data(
             self, X, accept_sparse="csr", dtype=READ_TYPES, reset=False,
             ensure_all_finite=self._pairs,
         )  # fmt: skip
         count = len(self.classes_)
-        scores = decision(X, self.coef_, self.intercept_, count, self._pairs)
+        coef, intercept = to_host(self.coef_), to_host(self.intercept_)
+        scores = decision(X, coef, intercept, count, self._pairs)
         if not np.isfinite(scores).all():
             assert_all_finite(X, input_name="X")
         return scores.ravel() if count == 2 and scores.shape[1] == 1 else scores
@@ -72,8 +78,14 @@ class LinearClassifier(Classifier):
         if self._labels is not None:
             found = (scores > 0).astype(np.int64).reshape(-1, len(self.classes_))
             return sparse.csr_matrix(found) if self._labels == "sparse" else found
+        if self._on_device(X):
+            return gpu_part("predicting").classes_on_device(scores, self.classes_)
         labels: NDArray[Any] = self.classes_[chosen(scores)]
         return labels
+
+    def _on_device(self, X: Any) -> bool:
+        """Whether rows are scored where they are: on a device, or as tensors of a fit on one."""
+        return is_device_array(X) or (is_tensor(X) and is_tensor(self.coef_))
 
     @available_if(has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> NDArray[np.float64]:

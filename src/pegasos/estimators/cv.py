@@ -22,8 +22,10 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.multiclass import type_of_target
 
 from pegasos.arguments import floats, whole
+from pegasos.devices import on_device
 from pegasos.estimators.base import LinearClassifier
 from pegasos.estimators.calibration import calibrate, calibrators_of
+from pegasos.estimators.devices import check_on_device, choose_on_device
 from pegasos.estimators.linear import model_of
 from pegasos.limits import Limits
 from pegasos.solvers import Solver
@@ -133,6 +135,7 @@ class LinearSVCCV(ChoosesC):
         checkpoint: str | os.PathLike[str] | None = None,
         checkpoint_every: float | None = None,
         resume: str | os.PathLike[str] | None = None,
+        device: Any = None,
     ) -> None:
         """Keep the parameters; they are checked by ``fit``."""
         self.Cs = Cs
@@ -159,6 +162,7 @@ class LinearSVCCV(ChoosesC):
         self.checkpoint = checkpoint
         self.checkpoint_every = checkpoint_every
         self.resume = resume
+        self.device = device
 
     def fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **params: Any
@@ -174,6 +178,11 @@ class LinearSVCCV(ChoosesC):
         routed = self._routed(sample_weight, params)
         with ExitStack() as stack:
             training = self._training(stack, began, 1.0, None)
+            if on_device(X, self.device):
+                check_on_device(self)
+                limits = most_of(training.limits)
+                choose_on_device(self, training, Cs, X, y, sample_weight, limits)
+                return self
             X, y, weight = self._checked_data(X, y, sample_weight)
             if type_of_target(y).startswith("multilabel"):
                 raise ValueError("LinearSVCCV takes classes, not labels: fit one for each column")

@@ -14,7 +14,9 @@ from scipy import sparse
 from sklearn.utils.multiclass import type_of_target
 
 from pegasos.arguments import number, whole
+from pegasos.devices import on_device
 from pegasos.estimators.calibration import calibrate
+from pegasos.estimators.devices import check_on_device, fit_on_device
 from pegasos.estimators.online import PartialFit
 from pegasos.estimators.validation import Validation, checked_set
 from pegasos.outcome import Outcome
@@ -124,6 +126,7 @@ class LinearSVC(PartialFit):
         checkpoint: str | os.PathLike[str] | None = None,
         checkpoint_every: float | None = None,
         resume: str | os.PathLike[str] | None = None,
+        device: Any = None,
     ) -> None:
         """Keep the parameters; they are checked by ``fit``."""
         self.C = C
@@ -151,6 +154,7 @@ class LinearSVC(PartialFit):
         self.checkpoint = checkpoint
         self.checkpoint_every = checkpoint_every
         self.resume = resume
+        self.device = device
 
     def fit(
         self,
@@ -180,6 +184,10 @@ class LinearSVC(PartialFit):
                 )
             if self.warm_start and training.solver and not training.solver.warm_starts:
                 raise ValueError(f"solver {training.solver.name!r} would ignore warm_start=True")
+            if on_device(X, self.device):
+                check_on_device(self, eval_set=eval_set)
+                fit_on_device(self, training, X, y, sample_weight)
+                return self
             X, y, weight = self._checked_data(X, y, sample_weight)
             if type_of_target(y) == "multilabel-indicator":
                 if eval_set is not None:

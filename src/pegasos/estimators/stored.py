@@ -12,6 +12,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from pegasos import model_file
+from pegasos.devices import to_host
 from pegasos.estimators.base import LinearClassifier
 from pegasos.estimators.cv import LinearSVCCV
 from pegasos.estimators.linear import LinearSVC
@@ -80,8 +81,8 @@ def to_model(model: Any) -> LinearModel:
     names = getattr(model, "feature_names_in_", None)
     calibrators = getattr(model, "calibrators_", None)
     return LinearModel(
-        coef=model.coef_,
-        intercept=model.intercept_,
+        coef=to_host(model.coef_),
+        intercept=to_host(model.intercept_),
         classes=model.classes_,
         scheme=_scheme(model),
         certificate=getattr(model, "certificate_", None),

@@ -90,6 +90,10 @@ class Solver(ABC):
     lanes_apart: ClassVar[bool] = False  # trains one lane after the other
     default_epochs: ClassVar[float | None] = 1000  # limit where the user sets none
 
+    def lanes_at_once(self, problem: Problem) -> int:
+        """How many lanes are trained together."""
+        return 1 if self.lanes_apart else problem.lanes
+
     def aimed_at(self, tol: float) -> Solver:  # noqa: ARG002 - most are the same for any
         """The solver for a run that ends when a gap of ``tol`` is proven."""
         return self

@@ -19,7 +19,8 @@ An iteration is one epoch and one step. It is cut into phases (``interior_phases
 visits the rows block by block, and can pause after any block.
 
 State: ``rows`` (a, v, r, xi, margins, D and two directions, one row of the array each), ``w``,
-``b``, the sums and matrices of the iteration in hand, and ``place`` (phase, block).
+``b``, the sums and matrices of the iteration in hand, and ``place`` (phase, block). On one machine
+lanes are trained one after the other; where the passes take several they go together.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pegasos import _core
 from pegasos.certificate import DualsOf, Floats, GiveUp, never
@@ -35,7 +37,15 @@ from pegasos.problem import Problem
 from pegasos.solvers import normal
 from pegasos.solvers.base import Solver, State
 from pegasos.solvers.by_blocks import BlockInterior
-from pegasos.solvers.interior_phases import DUAL, LOSS, POINT, STALLED, Iteration
+from pegasos.solvers.interior_passes import OneLane, Passes
+from pegasos.solvers.interior_phases import DUAL, LOSS, POINT, STALLED, SWAPPED, Iteration
+
+_PER_LANE = frozenset(
+    {
+        "w", "b", "vectors", "sums", "rhs", "second", "parts", "direction", "taken", "lengths",
+        "tried", "mu", "step", "missed", "flags",
+    }
+)  # fmt: skip
 
 _LEAST_SHARE = 0.2  # of c/2, in the heavier class
 
@@ -54,34 +64,39 @@ class InteriorPoint(Solver):
 
     def start(self, problem: Problem, seed: int, duals: Floats | None = None) -> State:  # noqa: ARG002
         """Start in the middle of the box; with a free intercept, nearer to sum a y = 0."""
-        d = problem.rows.d
-        normal.check_features("InteriorPoint", d)
-        rows = np.zeros((1, 0))
+        normal.check_features("InteriorPoint", problem.rows.d)
+        arrays = self.start_vectors(problem)
         if not problem.elsewhere:
-            rows = self.start_rows(problem, lightened(problem))
-        return State(
-            {
-                "rows": rows,
-                "w": np.zeros(d + 1),
-                "b": np.zeros(1),
-                "vectors": np.zeros((3, d + 1)),  # sum a y x; affine rhs; its derivative by mu
-                "sums": np.zeros(7),
-                "gram": np.zeros((d + 1, d + 1)),
-                "factor": np.zeros((d + 1, d + 1), order="F"),
-                "rhs": np.zeros(d + 1),
-                "second": np.zeros(d + 1),  # what is added to it
-                "parts": np.zeros(4),
-                "direction": np.zeros(d + 2),  # dw, db
-                "taken": np.zeros(d + 2),  # the best so far
-                "lengths": np.ones(2),  # of the primal and the dual step
-                "tried": np.ones(2),
-                "mu": np.zeros(1),  # aimed at
-                "step": np.zeros(1),
-                "flags": np.zeros(4, dtype=np.int64),
-                "place": np.array([POINT, 0]),  # phase, block
-                "cursor": np.zeros(2, dtype=np.int64),
-            }
-        )
+            arrays["rows"] = self.start_rows(problem, lightened(problem))
+        if problem.lanes == 1:
+            size = problem.rows.d + 1
+            arrays["gram"] = np.zeros((size, size))
+            arrays["factor"] = np.zeros((size, size), order="F")
+        return State(arrays, per_lane=_PER_LANE)
+
+    @staticmethod
+    def start_vectors(problem: Problem) -> dict[str, NDArray[Any]]:
+        """What a run consists of but for rows and matrices; the last axis is the lane's."""
+        d, K = problem.rows.d, problem.lanes
+        return {
+            "w": np.zeros((d + 1, K)),
+            "b": np.zeros(K),
+            "vectors": np.zeros((3, d + 1, K)),  # sum a y x; affine rhs; its derivative by mu
+            "sums": np.zeros((7, K)),
+            "rhs": np.zeros((d + 1, K)),
+            "second": np.zeros((d + 1, K)),  # what is added to it
+            "parts": np.zeros((4, K)),
+            "direction": np.zeros((d + 2, K)),  # dw, db
+            "taken": np.zeros((d + 2, K)),  # the best so far
+            "lengths": np.ones((2, K)),  # of the primal and the dual step
+            "tried": np.ones((2, K)),
+            "mu": np.zeros(K),  # aimed at
+            "step": np.zeros(K),
+            "missed": np.zeros(K),  # |sum a y x - s w|^2
+            "flags": np.zeros((4, K), dtype=np.int64),
+            "place": np.array([POINT, 0]),  # phase, block
+            "cursor": np.zeros(2, dtype=np.int64),
+        }
 
     @staticmethod
     def start_rows(problem: Problem, shares: dict[int, float]) -> Floats:
@@ -92,11 +107,13 @@ class InteriorPoint(Solver):
         rows[1], rows[2], rows[3] = costs - rows[0], 1.0, 1.0
         return rows
 
-    def passes(self, problem: Problem, state: State) -> Any:
+    def passes(self, problem: Problem, state: State) -> Passes:
         """The passes over the rows that an iteration is made of."""
-        if problem.rows.blocks is not None:
-            return BlockInterior(problem, state["rows"])
-        return _core.Interior(problem.core, state["rows"])
+        by_blocks = problem.rows.blocks is not None
+        rows: Any = BlockInterior(problem, state["rows"]) if by_blocks else None
+        if rows is None:
+            rows = _core.Interior(problem.core, state["rows"])
+        return OneLane(rows, state, swapped=bool(state["flags"][SWAPPED, 0]))
 
     def advance(
         self, problem: Problem, state: State, *, work: int, stop_seen: int, stop_steps: int
@@ -116,7 +133,11 @@ class InteriorPoint(Solver):
 
     def weights(self, problem: Problem, state: State, give_up: GiveUp = never) -> Floats:  # noqa: ARG002
         """W as it stands; b, if free, is found by the certificate."""
-        return state["w"].reshape(problem.weights_shape)
+        if problem.lanes == 1:
+            return state["w"]
+        W = np.zeros(problem.weights_shape)
+        W[:, : problem.lanes] = state["w"]
+        return W
 
     def duals(self, problem: Problem, state: State) -> DualsOf:
         """The duals themselves; rounding may have brought one to the box's edge."""
@@ -124,27 +145,34 @@ class InteriorPoint(Solver):
         return lambda lo, hi: np.minimum(a[lo:hi, None], problem.largest_duals(lo, hi))
 
     def estimate(self, problem: Problem, state: State) -> Floats | None:
-        """The gap from the residuals of the last point; exact but for a free intercept.
+        """The gaps from the residuals of the last point; exact but for a free intercept.
 
-        Infinite once the run has stalled: nothing will come of another certificate.
+        Infinite once a lane has stalled: nothing will come of another certificate.
         """
-        if self.stalled(problem, state):
-            return np.full(problem.lanes, np.inf)
         sums = state["sums"]
-        return normal.gap(problem, state["w"], state["vectors"][0], sums[LOSS], sums[DUAL])
+        gaps = normal.gap(problem, state["w"], state["vectors"][0], sums[LOSS], sums[DUAL])
+        return np.where(state["flags"][STALLED] != 0, np.inf, gaps)
 
     def stalled(self, problem: Problem, state: State) -> bool:  # noqa: ARG002
         """Whether the last digits are reached: iterating further gains nothing."""
-        return bool(state["flags"][STALLED])
+        return bool(state["flags"][STALLED].all())
 
 
 def lightened(problem: Problem) -> dict[int, float]:
-    """Factors of the duals by label: with a free intercept the heavier class starts lower.
+    """Factors of the duals of one lane, by label; see ``lightened_lanes``."""
+    up, down = lightened_lanes(problem)
+    return {1: float(up[0]), -1: float(down[0])}
+
+
+def lightened_lanes(problem: Problem) -> tuple[Floats, Floats]:
+    """(K,) factors of the duals of y = +1 and -1: the heavier class starts lower, if b is free.
 
     That brings sum a y towards 0, but not far into a corner.
     """
+    ones = np.ones(problem.lanes)
     if problem.intercept != "free":
-        return {1: 1.0, -1: 1.0}
-    up, down = (float(side[0]) for side in problem.class_costs)
-    share = max(min(up, down) / (max(up, down) or 1.0), _LEAST_SHARE)
-    return {1: share, -1: 1.0} if up > down else {1: 1.0, -1: share}
+        return ones, ones
+    up, down = problem.class_costs
+    most = np.maximum(up, down)
+    share = np.maximum(np.minimum(up, down) / np.where(most > 0, most, 1.0), _LEAST_SHARE)
+    return np.where(up > down, share, 1.0), np.where(up > down, 1.0, share)

@@ -130,11 +130,25 @@ class Newton(Solver):
             return BlockNewton(problem, state["rows"])
         return _core.Newton(problem.core, state["rows"])
 
+    def turn(
+        self, passes: Any, state: State, s: float, intercept: float | None, rhs: Floats
+    ) -> float | None:
+        """Write the direction of a right-hand side; what it gains, None if there is none.
+
+        s is added to the matrix of the last point, and ``intercept`` in the place of a free one.
+        """
+        if isinstance(passes, BlockNewton):
+            passes.end_matrix(state["sums"][:-1])
+        factor = np.empty((rhs.size, rhs.size), order="F")
+        if not normal.factor(state["sums"][:-1], s, intercept, factor):
+            return None
+        return normal.solve(factor, rhs, intercept is not None, state["direction"])
+
     def advance(
         self, problem: Problem, state: State, *, work: int, stop_seen: int, stop_steps: int
     ) -> bool:
         """Iterate; a step is an iteration, which counts as one visit of each of its rows."""
-        iteration = _Iteration(problem, state, self.passes(problem, state))
+        iteration = _Iteration(self, problem, state, self.passes(problem, state))
         while state.seen < stop_seen and state.steps < stop_steps:
             if work <= 0:
                 return False
@@ -159,9 +173,13 @@ class Newton(Solver):
         """How far from its kink the hinge is rounded off."""
         return float(state["numbers"][_WIDTH])
 
+    def every(self, state: State) -> int:
+        """Of how many rows one is looked at; 1 is all of them."""
+        return int(state["numbers"][_EVERY])
+
     def estimate(self, problem: Problem, state: State) -> Floats | None:
         """The gap at the last point; infinite where it is that of a sample."""
-        if self.stalled(problem, state) or state["numbers"][_EVERY] > 1:
+        if self.stalled(problem, state) or self.every(state) > 1:
             return np.full(problem.lanes, np.inf)
         return _gap(problem, state)
 
@@ -208,8 +226,8 @@ def _every(problem: Problem) -> int:
 class _Iteration:
     """The phases over the arrays of a state."""
 
-    def __init__(self, problem: Problem, state: State, passes: Any) -> None:
-        self.problem, self.state = problem, state
+    def __init__(self, solver: Newton, problem: Problem, state: State, passes: Any) -> None:
+        self.solver, self.problem, self.state = solver, problem, state
         self.free = problem.intercept == "free"
         self.core = passes
         self.ranges = normal.row_ranges(problem)
@@ -217,7 +235,7 @@ class _Iteration:
     def visit_range(self) -> int:
         """Do one range of the phase in hand; the rows visited."""
         state = self.state
-        self.every = int(state["numbers"][_EVERY])
+        self.every = self.solver.every(state)
         # Of a sample, the loss and so the penalty are a part.
         self.s = float(self.problem.s[0]) / self.every
         phase, index = (int(v) for v in state["place"])
@@ -261,8 +279,6 @@ class _Iteration:
 
     def _end_point(self) -> str:
         state, numbers = self.state, self.state["numbers"]
-        if isinstance(self.core, BlockNewton):
-            self.core.end_matrix(state["sums"][:-1])
         numbers[_BEFORE] = numbers[_WIDTH]
         if state["flags"][_STARTED]:
             state["cursor"][:] += (max(1, self.problem.n // self.every), 1)
@@ -306,10 +322,7 @@ class _Iteration:
             # b is not penalised; a little keeps it finite where no row is near the kink.
             intercept = _STEADY * min(self.s, float(self.problem.cost[0]) / self.every)
             rhs[-1] = state["totals"][_BALANCE]
-        factor = np.empty((rhs.size, rhs.size), order="F")
-        if not normal.factor(state["sums"][:-1], self.s, intercept, factor):
-            return False
-        gain = normal.solve(factor, rhs, self.free, state["direction"])
+        gain = self.solver.turn(self.core, state, self.s, intercept, rhs)
         if gain is None:
             return False
         state["numbers"][_GAIN] = gain

@@ -70,7 +70,10 @@ def solve(factored: Floats, rhs: Floats, free: bool, direction: Floats) -> float
     return float(rhs @ solution)
 
 
-def gap(problem: Problem, w: Floats, u: Floats, loss: float, dual: float) -> Floats:
-    """The relative gap of w and duals with sum a y x = u; ``loss``, ``dual`` sum over the rows."""
-    primal = problem.s / 2 * (w @ w) + loss
-    return relative_gap(primal, dual - u @ u / (2 * problem.s))
+def gap(problem: Problem, w: Floats, u: Floats, loss: Floats, dual: Floats) -> Floats:
+    """The relative gaps of w and duals with sum a y x = u, which are vectors, or columns of lanes.
+
+    ``loss`` and ``dual`` are sums over the rows.
+    """
+    primal = problem.s / 2 * (w * w).sum(axis=0) + loss
+    return relative_gap(primal, dual - (u * u).sum(axis=0) / (2 * problem.s))

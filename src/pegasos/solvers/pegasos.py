@@ -123,7 +123,7 @@ class Pegasos(Solver):
             rng = np.random.default_rng(seed)
             rows = problem.rows.d + (problem.bias != 0)
             w = rng.standard_normal((rows, K))
-            norm = np.sqrt(_radius_squared(problem)) * rng.uniform(size=K)
+            norm = np.sqrt(radius_squared(problem)) * rng.uniform(size=K)
             arrays["v"][:rows, :K] = w / np.linalg.norm(w, axis=0) * norm
             arrays["nu"][:] = arrays["nu_peak"][:] = norm**2
         return State(
@@ -159,7 +159,7 @@ class Pegasos(Solver):
                 late=arrays.get("late"),
                 errors=arrays["errors"][part.rows],
                 draws=None if draws is None else draws[part.rows],
-                radius_squared=_radius_squared(problem),
+                radius_squared=radius_squared(problem),
                 **same,
                 **budget,
             )  # fmt: skip
@@ -197,7 +197,7 @@ class Pegasos(Solver):
         return problem.n if self.batch_size == "all" else int(self.batch_size)
 
 
-def _radius_squared(problem: Problem) -> Floats:
+def radius_squared(problem: Problem) -> Floats:
     """R^2 = sum(c) / s of the ball that holds the optimum, kept within float64."""
     with np.errstate(over="ignore"):
         return np.minimum(problem.cost / problem.s, 1e300)

@@ -1,0 +1,77 @@
+"""Arrays from anywhere as tensors on a device, without copies where they are there already."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+FLOATS = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
+"""Numbers that rows are trained on as they are."""
+
+
+def device_of(X: Any, device: Any) -> torch.device:
+    """Where to train: what was asked for, else where X is; raises if there is no such device."""
+    if device is None:
+        return as_tensor("X", X).device
+    try:
+        found = torch.device(device)
+    except (RuntimeError, TypeError):
+        raise ValueError(
+            f"device must be the name of a torch device, like 'cuda' or 'cuda:1', got {device!r}"
+        ) from None
+    if found.type == "cuda":
+        if not torch.cuda.is_available():
+            raise ValueError(
+                f"device={device!r}, but torch finds no GPU here: it was built "
+                f"{'for CUDA ' + torch.version.cuda if torch.version.cuda else 'without CUDA'}; "
+                "leave device out to train on the CPU"
+            )
+        if found.index is None:
+            found = torch.device("cuda", torch.cuda.current_device())
+        elif found.index >= torch.cuda.device_count():
+            raise ValueError(
+                f"device={device!r}, but there are {torch.cuda.device_count()} GPUs here"
+            )
+    elif found.type != "cpu":
+        raise ValueError(f"device must be 'cuda' or 'cpu', got {device!r}")
+    return found
+
+
+def as_tensor(name: str, value: Any) -> Tensor:
+    """A tensor that shares memory with an array; of torch, of NumPy, or one that speaks DLPack."""
+    if isinstance(value, Tensor):
+        return value.detach()
+    if not isinstance(value, np.ndarray) and hasattr(value, "__dlpack__"):
+        return torch.from_dlpack(value)
+    array = np.asarray(value)
+    if array.dtype.kind not in "fiub":
+        raise TypeError(f"{name} must hold real numbers, got dtype {array.dtype}")
+    if array.dtype.kind == "u" and array.dtype.itemsize > 1:
+        array = array.astype(np.int64)
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    with warnings.catch_warnings():
+        # Nothing here writes to it.
+        warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
+        return torch.from_numpy(array)
+
+
+def rows_tensor(X: Any) -> Tensor:
+    """X as a tensor of two dimensions and of numbers that are trained on as they are."""
+    tensor = as_tensor("X", X)
+    if tensor.is_sparse or tensor.layout != torch.strided:
+        raise TypeError("X is a sparse tensor: give a SciPy CSR matrix, or X.to_dense()")
+    if tensor.ndim != 2:
+        raise ValueError(
+            f"X must be two-dimensional (rows x features), got shape {tuple(tensor.shape)}; "
+            "use X.reshape(-1, 1) for a single feature"
+        )
+    if tensor.is_complex():
+        raise TypeError(f"X must hold real numbers, got dtype {tensor.dtype}")
+    if tensor.dtype not in FLOATS:
+        tensor = tensor.to(torch.float32 if tensor.element_size() == 1 else torch.float64)
+    return tensor

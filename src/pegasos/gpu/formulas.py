@@ -1,0 +1,214 @@
+"""What each pass of the interior point method does to the rows, for any number of lanes.
+
+The equations are those of the core's ``interior_rows.hpp``. Everything is (lanes, rows), float64;
+only factors of rows, which sums are made with next, come as numbers of a ``kind``. ``margins`` are
+the products with the rows along a direction, ``shift`` what its intercept adds.
+Rows that are not in a lane have y = 0; their variables are 1 and never change.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from pegasos.gpu import kernels
+
+_PULL = 10.0  # products are pulled into [mu / 10, 10 mu]
+
+
+class Row(NamedTuple):
+    """The variables of rows: duals a and v = c - a, slacks r and xi, g = margin - 1, and D."""
+
+    a: Tensor
+    v: Tensor
+    r: Tensor
+    xi: Tensor
+    g: Tensor
+    scale: Tensor
+
+
+class Direction(NamedTuple):
+    """Targets and the direction that belongs to them; ``along`` are its products with the rows."""
+
+    ra: Tensor
+    rv: Tensor
+    da: Tensor
+    along: Tensor
+
+
+class Fixed(NamedTuple):
+    """What does not change: labels, costs (1 where the row is not in the lane), and the loss."""
+
+    y: Tensor
+    c: Tensor
+    squared: bool
+
+
+def formulas_for(tensor: Tensor, part: str) -> Any:
+    """The arithmetic of rows: kernels of a part where they can run, else this module."""
+    name = f"pegasos.gpu.kernels.{part}" if kernels.enabled(tensor) else __name__
+    return importlib.import_module(name)
+
+
+def point(
+    row: Row, now: Direction, fixed: Fixed, step: Tensor, kind: torch.dtype
+) -> tuple[Tensor, Tensor]:
+    """Step, in place; (3, K, n) the factors of x in three sums, and (7, K) sums over rows."""
+    y, c, squared = fixed
+    inside = y != 0
+    row.g.add_(step * now.along)
+    row.r.add_(step * (now.ra - row.r * now.da) / row.a)
+    row.a.add_(step * now.da)
+    if squared:
+        row.v.copy_(row.a)
+        row.xi.copy_(torch.where(inside, row.a / (2 * c), 1.0))
+    else:
+        row.xi.add_(step * (now.rv + row.xi * now.da) / row.v)
+        row.v.sub_(step * now.da)
+    a, v, r, xi, g, _ = row
+    inverse = torch.where(inside, 1 / (r * v + xi * a), 0.0)
+    row.scale.copy_(a * v * inverse)
+    lost = c * g * g if squared else -c * g
+    signed = a * y
+    t = -y * row.scale * (g + xi if squared else g)
+    by_mu = y * inverse * (v if squared else v - a)
+    sums = [
+        torch.where(inside, a * r if squared else a * r + v * xi, 0.0),
+        torch.where(inside & ~(g >= 0), lost, 0.0),
+        torch.where(inside, a - a * xi / 2 if squared else a, 0.0),
+        signed,
+        row.scale,
+        t,
+        by_mu,
+    ]
+    factors = torch.stack([signed, t, by_mu]).to(kind)
+    return factors, torch.stack([part.sum(1) for part in sums])
+
+
+def affine(
+    row: Row, now: Direction, fixed: Fixed, margins: Tensor, shift: Tensor, kind: torch.dtype
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Set the targets, but for mu; (K, n) the factors of x, (2, K) steps and (4, K) sums."""
+    y, _, squared = fixed
+    inside = y != 0
+    a, v, r, xi, g, scale = row
+    da = scale * ((-g - xi if squared else -g) - y * (margins + shift))
+    by_a, by_v = da / a, da / v
+    dr = torch.where(inside, -r * (1 + by_a), 0.0)
+    dxi = torch.where(inside, xi * (by_v if squared else by_v - 1), 0.0)
+    now.ra.copy_(torch.where(inside, -a * r - da * dr, 0.0))
+    now.rv.copy_(torch.where(inside, -v * xi + da * dxi, 0.0) if not squared else 0 * a)
+    t = -y * scale * (dr * by_a if squared else dr * by_a + dxi * by_v)
+    falls = [-dr / r], [-by_a]
+    if not squared:
+        falls = [-dr / r, -dxi / xi], [-by_a, by_v]
+    sums = [
+        a * dr if squared else a * dr + v * dxi,
+        r * da if squared else (r - xi) * da,
+        da * dr if squared else da * (dr - dxi),
+        t,
+    ]
+    return t.to(kind), _steps(*falls), torch.stack([part.sum(1) for part in sums])
+
+
+def direction(
+    row: Row, to: Direction, fixed: Fixed, mu: Tensor, margins: Tensor, shift: Tensor
+) -> Tensor:
+    """Add mu to the targets and fill in the direction; (2, K) the largest steps."""
+    y, _, squared = fixed
+    inside = y != 0
+    a, v, r, xi, g, scale = row
+    to.ra.copy_(torch.where(inside, to.ra + mu, 0.0))
+    to.rv.copy_(0 * a if squared else torch.where(inside, to.rv + mu, 0.0))
+    h = to.ra / a - to.rv / v - (g + xi - r)
+    to.along.copy_(y * (margins + shift))
+    to.da.copy_(scale * (h - to.along))
+    primal, dual = [(r * to.da - to.ra) / (a * r)], [-to.da / a]
+    if not squared:
+        primal.append(-(to.rv + xi * to.da) / (v * xi))
+        dual.append(to.da / v)
+    return _steps(primal, dual)
+
+
+def correct(
+    row: Row, now: Direction, other: Direction, fixed: Fixed, mu: Tensor, p: Tensor, q: Tensor,
+    kind: torch.dtype,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """Set the other targets; (K, n) the factors of x, and (K,) their sum."""
+    y, _, squared = fixed
+    inside = y != 0
+    a, v, r, xi, _, scale = row
+    ahead_r = r + p * (now.ra - r * now.da) / a
+    ahead_xi = xi + p * (now.rv + xi * now.da) / v
+    more_a = torch.where(inside, _pulled((a + q * now.da) * ahead_r, mu), 0.0)
+    more_v = torch.where(inside, _pulled((v - q * now.da) * ahead_xi, mu), 0.0)
+    if squared:
+        more_v = 0 * more_v
+    other.ra.copy_(now.ra + more_a)
+    other.rv.copy_(now.rv + more_v)
+    t = y * scale * (more_a / a - more_v / v)
+    return t.to(kind), t.sum(1)
+
+
+def smoothed_dual(slack: Tensor, c: Tensor, width: float, squared: bool) -> Tensor:
+    """The derivative of the smoothed loss of Newton's method."""
+    if squared:
+        return 2 * c * slack.clamp(min=0.0)
+    return c * (0.5 + slack * (0.5 / width)).clamp(0.0, 1.0)
+
+
+def smoothed_point(
+    slack: Tensor, change: Tensor, fixed: Fixed, step: float, before: float, width: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Step, in place; (n,) changes of a y, curvatures, and (4,) sums; see ``newton_rows.hpp``."""
+    y, c, squared = fixed
+    inside = y != 0
+    old = smoothed_dual(slack, c, before, squared) if before > 0 else 0 * slack
+    slack.add_(step * change)
+    a = smoothed_dual(slack, c, width, squared)
+    if squared:
+        curved, lost, dual = (slack > 0) * 2 * c, c * slack * slack, a - a * a / (4 * c)
+    else:
+        curved, lost, dual = (slack.abs() < width) * (c * (0.5 / width)), c * slack, a
+    loss = torch.where(slack <= 0, 0.0, lost)
+    rounded = loss - dual + a * (1 - slack)
+    parts = [torch.where(inside, part, 0.0).sum() for part in (loss, dual, rounded, a * y)]
+    return y * (a - old), torch.where(inside, curved, 0.0), torch.stack(parts)
+
+
+def smoothed_line(slack: Tensor, change: Tensor, fixed: Fixed, step: float, width: float) -> Tensor:
+    """(2,) the slope and the curvature of the smoothed losses at a step."""
+    y, c, squared = fixed
+    ahead = slack + step * change
+    slope = smoothed_dual(ahead, c, width, squared) * change
+    curved = (ahead > 0) * 2 * c if squared else (ahead.abs() < width) * (c * (0.5 / width))
+    parts = [torch.where(y != 0, part, 0.0).sum() for part in (slope, curved * change * change)]
+    return torch.stack(parts)
+
+
+def slopes(margins: Tensor, fixed: Fixed, b: Tensor) -> Tensor:
+    """(K,) the derivatives of the losses by the intercept, at b."""
+    y, c, squared = fixed
+    # y (kink - b) > 0: the row loses, and its slope is -c y, or -2 c (kink - b).
+    ahead = y - margins - b[:, None]
+    each = 2 * c * ahead if squared else c * y
+    return -torch.where(y * ahead > 0, each, 0.0).sum(1)
+
+
+def _pulled(product: Tensor, mu: Tensor) -> Tensor:
+    """How far to pull a product towards [low, high], by at most ``high`` at once."""
+    low, high = mu / _PULL, mu * _PULL
+    inside = torch.minimum(torch.maximum(product, low), high)
+    return torch.maximum(inside - product, -high)
+
+
+def _steps(primal: list[Tensor], dual: list[Tensor]) -> Tensor:
+    """(2, K): the steps in (0, 1] that the largest relative falls allow."""
+
+    def step(falls: list[Tensor]) -> Any:
+        return 1 / torch.stack([fall.amax(1) for fall in falls]).amax(0).clamp(min=1.0)
+
+    return torch.stack([step(primal), step(dual)])

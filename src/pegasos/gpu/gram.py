@@ -1,0 +1,128 @@
+"""Matrices sum D x x' of many lanes, in a precision that is just enough.
+
+The matrix only steers: residuals are exact, and what the matrix errs is mended by the next step.
+So it is a sample's at first: rows are drawn with probabilities in proportion to D |x|^2, at most 1,
+and weigh the more the less likely they were, so that the heavy ones are all there. On a GPU the
+rows times the roots of D are rounded to sums of two bfloat16 numbers (one is too coarse where few
+rows weigh far more than the rest, as they do near the optimum). Where that does not do, nothing is
+rounded, then there are more rows, and then all.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from pegasos.gpu import kernels
+from pegasos.gpu.csr import CsrRows
+from pegasos.gpu.products import AnyRows, row_kernels
+
+
+@dataclass(frozen=True)
+class Precision:
+    """How exact a matrix is."""
+
+    rows: float = math.inf  # of the sample, for every feature
+    parts: int = 0  # bfloat16 numbers that make up a value; 0: nothing is rounded
+
+
+LEVELS = (Precision(128, 2), Precision(128), Precision(1024), Precision())
+"""From what is nearly always enough to all there is."""
+
+_PIECE_VALUES = 1 << 27
+_SUMMED = 8192  # rows that are added up in float32
+_FEW = 0.7  # share of rows below which those that count are gathered
+_ROUNDS = 4  # to find the likelihood of rows
+
+
+def sampled(scale: Tensor, norms: Tensor, rows: float, draws: Tensor) -> Tensor:
+    """(K, n) scales of about so many rows of each lane, the others 0; draws are in [0, 1)."""
+    if rows >= scale.shape[1] / 2:
+        return scale
+    mass = scale * norms
+    # Rows above the limit are all there; below it they share what is left by their mass.
+    limit = mass.sum(1, keepdim=True) / rows
+    for _ in range(_ROUNDS):
+        above = mass >= limit
+        left = torch.where(above, 0.0, mass).sum(1, keepdim=True)
+        limit = left / (rows - above.sum(1, keepdim=True)).clamp(min=rows / 2)
+    likely = (mass / limit).clamp(max=1.0)
+    return torch.where(draws < likely, scale / likely, 0.0)
+
+
+def add_gram(X: AnyRows, scales: Tensor, constant: float, parts: int, out: Tensor) -> None:
+    """Add sum_i scales[k, i] z z', z = (x, constant), to out[k], of rows with scales > 0."""
+    for k in range(len(scales)):
+        _add_lane(X, scales[k], constant, parts if X.is_cuda else 0, out[k])
+
+
+def _add_lane(X: AnyRows, scale: Tensor, constant: float, parts: int, out: Tensor) -> None:
+    counted = scale.nonzero().squeeze(1)
+    if not len(counted):
+        return
+    step = max(_SUMMED, _PIECE_VALUES // X.shape[1])
+    if len(counted) > _FEW * len(X):
+        for lo in range(0, len(X), step):
+            _add(X[lo : lo + step], scale[lo : lo + step].sqrt(), None, constant, parts, out)
+        return
+    for some in counted.split(step):
+        _add(X, scale[some].sqrt(), some, constant, parts, out)
+
+
+def _add(
+    X: AnyRows, root: Tensor, rows: Tensor | None, constant: float, parts: int, out: Tensor
+) -> None:
+    """Add the rows (all, if None) times root."""
+    if isinstance(X, CsrRows):
+        X, rows = (X if rows is None else X[rows]).to_dense(), None
+    matrix = out[:-1, :-1]
+    if not parts:
+        high = (X if rows is None else X[rows]).double() * root[:, None]
+        matrix += high.T @ high
+    else:
+        high, low = scaled(X, root, rows, doubled=parts > 1)
+        _add_products(high, high, matrix)
+        if parts > 1:
+            both = torch.zeros_like(matrix)
+            _add_products(high, low, both)
+            matrix += both + both.T
+    if constant:
+        border = constant * _weighted(root, high)
+        out[:-1, -1] += border
+        out[-1, :-1] += border
+        out[-1, -1] += constant**2 * (root * root).sum()
+
+
+def _weighted(root: Tensor, Z: Tensor) -> Tensor:
+    """The sum of root z; what rounding z does to it is as little as to the matrix."""
+    if Z.dtype == torch.float64:
+        return root @ Z
+    return torch.mm(root.to(Z.dtype)[None], Z, out_dtype=torch.float32)[0].double()
+
+
+def scaled(X: Tensor, root: Tensor, rows: Tensor | None, *, doubled: bool) -> tuple[Tensor, Tensor]:
+    """Rows times root in bfloat16, and what that leaves of them."""
+    if kernels.serve(X):
+        high, low = row_kernels().scaled(X, root, rows, doubled)
+        return high, low
+    z = (X if rows is None else X[rows]).float() * root.float()[:, None]
+    high = z.bfloat16()
+    return high, (z - high.float()).bfloat16() if doubled else high
+
+
+def _add_products(left: Tensor, right: Tensor, out: Tensor) -> None:
+    """out += left' right, a few thousand rows at a time in float32."""
+    n, d = left.shape
+    whole = n // _SUMMED * _SUMMED
+    if whole:
+        parts = torch.bmm(
+            left[:whole].view(-1, _SUMMED, d).transpose(1, 2),
+            right[:whole].view(-1, _SUMMED, d),
+            out_dtype=torch.float32,
+        )
+        out += parts.sum(0, dtype=torch.float64)
+    if whole < n:
+        out += torch.mm(left[whole:].T, right[whole:], out_dtype=torch.float32)

@@ -1,0 +1,339 @@
+"""The formulas of the interior point method, and the slope of the loss in b."""
+
+from __future__ import annotations
+
+import torch
+import triton
+from torch import Tensor
+from triton import language as tl
+
+from pegasos.gpu.formulas import Direction, Fixed, Row
+from pegasos.gpu.kernels.launch import ENTRIES, Launch
+
+
+def point(
+    row: Row, now: Direction, fixed: Fixed, step: Tensor, kind: torch.dtype
+) -> tuple[Tensor, Tensor]:
+    """As of ``formulas``."""
+    launch = Launch(row.a, fixed, sums=7)
+    T = launch.empty(3, kind)
+    launch(_point, row, now, fixed, step, T, T.stride(0))
+    return T, launch.parts.sum(2)
+
+
+def affine(
+    row: Row, now: Direction, fixed: Fixed, margins: Tensor, shift: Tensor, kind: torch.dtype
+) -> tuple[Tensor, Tensor, Tensor]:
+    """As of ``formulas``."""
+    launch = Launch(row.a, fixed, sums=6)
+    T = launch.empty(1, kind)[0]
+    launch(_affine, row, now, fixed, margins, margins.stride(0), shift, T)
+    steps = 1 / launch.parts[:2].amax(2).clamp(min=1.0)
+    return T, steps, launch.parts[2:].sum(2)
+
+
+def direction(
+    row: Row, to: Direction, fixed: Fixed, mu: Tensor, margins: Tensor, shift: Tensor
+) -> Tensor:
+    """As of ``formulas``."""
+    launch = Launch(row.a, fixed, sums=2)
+    launch(_direction, row, to, fixed, mu, margins, margins.stride(0), shift)
+    return 1 / launch.parts.amax(2).clamp(min=1.0)
+
+
+def correct(
+    row: Row, now: Direction, other: Direction, fixed: Fixed, mu: Tensor, p: Tensor, q: Tensor,
+    kind: torch.dtype,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """As of ``formulas``."""
+    launch = Launch(row.a, fixed, sums=1)
+    T = launch.empty(1, kind)[0]
+    launch(_correct, row, now, fixed, other.ra, other.rv, mu, p, q, T)
+    return T, launch.parts.sum(2)[0]
+
+
+def slopes(margins: Tensor, fixed: Fixed, b: Tensor) -> Tensor:
+    """(K,) the derivatives of the losses by the intercept, at b."""
+    launch = Launch(margins, fixed, sums=1)
+    K, n = margins.shape
+    _slopes[(launch.programs, K)](
+        margins,
+        fixed.y,
+        fixed.c,
+        launch.parts,
+        n,
+        *launch.strides,
+        b,
+        fixed.squared,
+        ENTRIES,
+        num_warps=4,
+    )
+    return launch.parts[0].sum(1)
+
+
+@triton.jit
+def _point(
+    a_, v_, r_, xi_, g_, scale_, ra_, rv_, da_, along_, y_, c_, parts, n, lane_stride, y_stride,
+    c_lane, c_row, step_, T, t_stride, SQUARED: tl.constexpr,
+    ENTRIES: tl.constexpr,
+):  # fmt: skip
+    lane = tl.program_id(1).to(tl.int64)
+    step = tl.load(step_ + lane)
+    total_0 = tl.zeros((ENTRIES,), dtype=tl.float64)
+    total_1 = tl.zeros((ENTRIES,), dtype=tl.float64)
+    total_2 = tl.zeros((ENTRIES,), dtype=tl.float64)
+    total_3 = tl.zeros((ENTRIES,), dtype=tl.float64)
+    total_4 = tl.zeros((ENTRIES,), dtype=tl.float64)
+    total_5 = tl.zeros((ENTRIES,), dtype=tl.float64)
+    total_6 = tl.zeros((ENTRIES,), dtype=tl.float64)
+    for block in range(tl.program_id(0), tl.cdiv(n, ENTRIES), tl.num_programs(0)):
+        i = tl.arange(0, ENTRIES).to(tl.int64) + block * ENTRIES
+        there = i < n
+        at = lane * lane_stride + i
+        label = tl.load(y_ + lane * y_stride + i, mask=there, other=0)
+        inside = label != 0
+        y = label.to(tl.float64)
+        c = tl.load(c_ + lane * c_lane + i * c_row, mask=there, other=1.0)
+        da = tl.load(da_ + at, mask=there, other=0.0)
+        a = tl.load(a_ + at, mask=there, other=1.0)
+        r = tl.load(r_ + at, mask=there, other=1.0)
+        g = tl.load(g_ + at, mask=there, other=0.0)
+        g += step * tl.load(along_ + at, mask=there, other=0.0)
+        r += step * (tl.load(ra_ + at, mask=there, other=0.0) - r * da) / a
+        a += step * da
+        if SQUARED:
+            v = a
+            xi = tl.where(inside, a / (2.0 * c), 1.0)
+        else:
+            v = tl.load(v_ + at, mask=there, other=1.0)
+            xi = tl.load(xi_ + at, mask=there, other=1.0)
+            xi += step * (tl.load(rv_ + at, mask=there, other=0.0) + xi * da) / v
+            v -= step * da
+        inverse = tl.where(inside, 1.0 / (r * v + xi * a), 0.0)
+        scale = a * v * inverse
+        tl.store(a_ + at, a, mask=there)
+        tl.store(v_ + at, v, mask=there)
+        tl.store(r_ + at, r, mask=there)
+        tl.store(xi_ + at, xi, mask=there)
+        tl.store(g_ + at, g, mask=there)
+        tl.store(scale_ + at, scale, mask=there)
+        signed = a * y
+        if SQUARED:
+            gap = a * r
+            lost = c * g * g
+            dual = a - a * xi / 2.0
+            t = -y * scale * (g + xi)
+            by_mu = y * inverse * v
+        else:
+            gap = a * r + v * xi
+            lost = -c * g
+            dual = a
+            t = -y * scale * g
+            by_mu = y * inverse * (v - a)
+        total_0 += tl.where(inside, gap, 0.0)
+        total_1 += tl.where(inside, tl.where(g >= 0.0, 0.0, lost), 0.0)
+        total_2 += tl.where(inside, dual, 0.0)
+        total_3 += signed
+        total_4 += scale
+        total_5 += t
+        total_6 += by_mu
+        # T is contiguous.
+        to = T + lane * n + i
+        tl.store(to, signed, mask=there)
+        tl.store(to + t_stride, t, mask=there)
+        tl.store(to + 2 * t_stride, by_mu, mask=there)
+    to = parts + lane * tl.num_programs(0) + tl.program_id(0)
+    size = tl.num_programs(1) * tl.num_programs(0)
+    tl.store(to, tl.sum(total_0))
+    tl.store(to + size, tl.sum(total_1))
+    tl.store(to + 2 * size, tl.sum(total_2))
+    tl.store(to + 3 * size, tl.sum(total_3))
+    tl.store(to + 4 * size, tl.sum(total_4))
+    tl.store(to + 5 * size, tl.sum(total_5))
+    tl.store(to + 6 * size, tl.sum(total_6))
+
+
+@triton.jit
+def _affine(
+    a_, v_, r_, xi_, g_, scale_, ra_, rv_, da_, along_, y_, c_, parts, n, lane_stride, y_stride,
+    c_lane, c_row, margins, m_stride, shift_, T, SQUARED: tl.constexpr,
+    ENTRIES: tl.constexpr,
+):  # fmt: skip
+    lane = tl.program_id(1).to(tl.int64)
+    shift = tl.load(shift_ + lane)
+    most_0 = tl.zeros((ENTRIES,), dtype=tl.float64)
+    most_1 = tl.zeros((ENTRIES,), dtype=tl.float64)
+    total_0 = tl.zeros((ENTRIES,), dtype=tl.float64)
+    total_1 = tl.zeros((ENTRIES,), dtype=tl.float64)
+    total_2 = tl.zeros((ENTRIES,), dtype=tl.float64)
+    total_3 = tl.zeros((ENTRIES,), dtype=tl.float64)
+    for block in range(tl.program_id(0), tl.cdiv(n, ENTRIES), tl.num_programs(0)):
+        i = tl.arange(0, ENTRIES).to(tl.int64) + block * ENTRIES
+        there = i < n
+        at = lane * lane_stride + i
+        label = tl.load(y_ + lane * y_stride + i, mask=there, other=0)
+        inside = label != 0
+        y = label.to(tl.float64)
+        along = y * (tl.load(margins + lane * m_stride + i, mask=there, other=0.0) + shift)
+        a = tl.load(a_ + at, mask=there, other=1.0)
+        v = tl.load(v_ + at, mask=there, other=1.0)
+        r = tl.load(r_ + at, mask=there, other=1.0)
+        xi = tl.load(xi_ + at, mask=there, other=1.0)
+        g = tl.load(g_ + at, mask=there, other=0.0)
+        scale = tl.load(scale_ + at, mask=there, other=0.0)
+        if SQUARED:
+            da = scale * (-g - xi - along)
+        else:
+            da = scale * (-g - along)
+        by_a = da / a
+        by_v = da / v
+        dr = tl.where(inside, -r * (1.0 + by_a), 0.0)
+        most_0 = tl.maximum(most_0, tl.where(inside, 1.0 + by_a, 0.0))
+        most_1 = tl.maximum(most_1, -by_a)
+        if SQUARED:
+            total_0 += a * dr
+            total_1 += r * da
+            total_2 += da * dr
+            rv = 0.0 * a
+            t = -y * scale * dr * by_a
+        else:
+            dxi = tl.where(inside, xi * (by_v - 1.0), 0.0)
+            most_0 = tl.maximum(most_0, tl.where(inside, 1.0 - by_v, 0.0))
+            most_1 = tl.maximum(most_1, by_v)
+            total_0 += a * dr + v * dxi
+            total_1 += (r - xi) * da
+            total_2 += da * (dr - dxi)
+            rv = tl.where(inside, -v * xi + da * dxi, 0.0)
+            t = -y * scale * (dr * by_a + dxi * by_v)
+        total_3 += t
+        tl.store(ra_ + at, tl.where(inside, -a * r - da * dr, 0.0), mask=there)
+        tl.store(rv_ + at, rv, mask=there)
+        tl.store(T + lane * n + i, t, mask=there)
+    to = parts + lane * tl.num_programs(0) + tl.program_id(0)
+    size = tl.num_programs(1) * tl.num_programs(0)
+    tl.store(to, tl.max(most_0, axis=0))
+    tl.store(to + size, tl.max(most_1, axis=0))
+    tl.store(to + 2 * size, tl.sum(total_0))
+    tl.store(to + 3 * size, tl.sum(total_1))
+    tl.store(to + 4 * size, tl.sum(total_2))
+    tl.store(to + 5 * size, tl.sum(total_3))
+
+
+@triton.jit
+def _direction(
+    a_, v_, r_, xi_, g_, scale_, ra_, rv_, da_, along_, y_, c_, parts, n, lane_stride, y_stride,
+    c_lane, c_row, mu_, margins, m_stride, shift_, SQUARED: tl.constexpr, ENTRIES: tl.constexpr,
+):  # fmt: skip
+    lane = tl.program_id(1).to(tl.int64)
+    mu = tl.load(mu_ + lane)
+    shift = tl.load(shift_ + lane)
+    most_0 = tl.zeros((ENTRIES,), dtype=tl.float64)
+    most_1 = tl.zeros((ENTRIES,), dtype=tl.float64)
+    for block in range(tl.program_id(0), tl.cdiv(n, ENTRIES), tl.num_programs(0)):
+        i = tl.arange(0, ENTRIES).to(tl.int64) + block * ENTRIES
+        there = i < n
+        at = lane * lane_stride + i
+        label = tl.load(y_ + lane * y_stride + i, mask=there, other=0)
+        inside = label != 0
+        y = label.to(tl.float64)
+        along = y * (tl.load(margins + lane * m_stride + i, mask=there, other=0.0) + shift)
+        a = tl.load(a_ + at, mask=there, other=1.0)
+        v = tl.load(v_ + at, mask=there, other=1.0)
+        r = tl.load(r_ + at, mask=there, other=1.0)
+        xi = tl.load(xi_ + at, mask=there, other=1.0)
+        g = tl.load(g_ + at, mask=there, other=0.0)
+        scale = tl.load(scale_ + at, mask=there, other=0.0)
+        ra = tl.where(inside, tl.load(ra_ + at, mask=there, other=0.0) + mu, 0.0)
+        by_a = 1.0 / a
+        h = ra * by_a - (g + xi - r)
+        if SQUARED:
+            da = scale * (h - along)
+            most_0 = tl.maximum(most_0, (r * da - ra) / (a * r))
+            rv = 0.0 * a
+        else:
+            rv = tl.where(inside, tl.load(rv_ + at, mask=there, other=0.0) + mu, 0.0)
+            by_v = 1.0 / v
+            da = scale * (h - rv * by_v - along)
+            most_0 = tl.maximum(most_0, (r * da - ra) / (a * r))
+            most_0 = tl.maximum(most_0, -(rv + xi * da) / (v * xi))
+            most_1 = tl.maximum(most_1, da * by_v)
+        most_1 = tl.maximum(most_1, -da * by_a)
+        tl.store(ra_ + at, ra, mask=there)
+        tl.store(rv_ + at, rv, mask=there)
+        tl.store(da_ + at, da, mask=there)
+        tl.store(along_ + at, along, mask=there)
+    to = parts + lane * tl.num_programs(0) + tl.program_id(0)
+    size = tl.num_programs(1) * tl.num_programs(0)
+    tl.store(to, tl.max(most_0, axis=0))
+    tl.store(to + size, tl.max(most_1, axis=0))
+
+
+@triton.jit
+def _pulled(product, mu):
+    high = 10.0 * mu
+    inside = tl.minimum(tl.maximum(product, 0.1 * mu), high)
+    return tl.maximum(inside - product, -high)
+
+
+@triton.jit
+def _correct(
+    a_, v_, r_, xi_, g_, scale_, ra_, rv_, da_, along_, y_, c_, parts, n, lane_stride, y_stride,
+    c_lane, c_row, other_ra, other_rv, mu_, p_, q_, T, SQUARED: tl.constexpr, ENTRIES: tl.constexpr,
+):  # fmt: skip
+    lane = tl.program_id(1).to(tl.int64)
+    mu = tl.load(mu_ + lane)
+    p = tl.load(p_ + lane)
+    q = tl.load(q_ + lane)
+    total = tl.zeros((ENTRIES,), dtype=tl.float64)
+    for block in range(tl.program_id(0), tl.cdiv(n, ENTRIES), tl.num_programs(0)):
+        i = tl.arange(0, ENTRIES).to(tl.int64) + block * ENTRIES
+        there = i < n
+        at = lane * lane_stride + i
+        label = tl.load(y_ + lane * y_stride + i, mask=there, other=0)
+        inside = label != 0
+        y = label.to(tl.float64)
+        a = tl.load(a_ + at, mask=there, other=1.0)
+        v = tl.load(v_ + at, mask=there, other=1.0)
+        r = tl.load(r_ + at, mask=there, other=1.0)
+        xi = tl.load(xi_ + at, mask=there, other=1.0)
+        scale = tl.load(scale_ + at, mask=there, other=0.0)
+        ra = tl.load(ra_ + at, mask=there, other=0.0)
+        rv = tl.load(rv_ + at, mask=there, other=0.0)
+        da = tl.load(da_ + at, mask=there, other=0.0)
+        by_a = 1.0 / a
+        by_v = 1.0 / v
+        ahead_r = r + p * (ra - r * da) * by_a
+        more_a = tl.where(inside, _pulled((a + q * da) * ahead_r, mu), 0.0)
+        if SQUARED:
+            more_v = 0.0 * a
+        else:
+            ahead_xi = xi + p * (rv + xi * da) * by_v
+            more_v = tl.where(inside, _pulled((v - q * da) * ahead_xi, mu), 0.0)
+        t = y * scale * (more_a * by_a - more_v * by_v)
+        total += t
+        tl.store(other_ra + at, ra + more_a, mask=there)
+        tl.store(other_rv + at, rv + more_v, mask=there)
+        tl.store(T + lane * n + i, t, mask=there)
+    tl.store(parts + lane * tl.num_programs(0) + tl.program_id(0), tl.sum(total))
+
+
+@triton.jit
+def _slopes(
+    margins, y_, c_, parts, n, lane_stride, y_stride, c_lane, c_row, b_, SQUARED: tl.constexpr,
+    ENTRIES: tl.constexpr,
+):  # fmt: skip
+    lane = tl.program_id(1).to(tl.int64)
+    b = tl.load(b_ + lane)
+    total = tl.zeros((ENTRIES,), dtype=tl.float64)
+    for block in range(tl.program_id(0), tl.cdiv(n, ENTRIES), tl.num_programs(0)):
+        i = tl.arange(0, ENTRIES).to(tl.int64) + block * ENTRIES
+        there = i < n
+        y = tl.load(y_ + lane * y_stride + i, mask=there, other=0).to(tl.float64)
+        c = tl.load(c_ + lane * c_lane + i * c_row, mask=there, other=1.0)
+        ahead = y - tl.load(margins + lane * lane_stride + i, mask=there, other=0.0) - b
+        if SQUARED:
+            slope = 2.0 * c * ahead
+        else:
+            slope = c * y
+        total -= tl.where(y * ahead > 0.0, slope, 0.0)
+    tl.store(parts + lane * tl.num_programs(0) + tl.program_id(0), tl.sum(total))

@@ -1,0 +1,154 @@
+"""Products with rows, sums of rows, and rows that are rounded."""
+
+from __future__ import annotations
+
+import torch
+import triton
+from torch import Tensor
+from triton import language as tl
+
+from pegasos.gpu.kernels.launch import programs
+
+_TILE, _WARPS = 4096, 4  # values of X, and warps that share them; by far the best for most
+_TWO_SUMS = 2048, 8  # for two sums at once, where those would spill
+
+
+def products(X: Tensor, W: Tensor) -> Tensor:
+    """(1, n): w.x for one lane."""
+    n, d = X.shape
+    out = torch.empty((1, n), dtype=torch.float64, device=X.device)
+    width, rows = _tile(d)
+    tiles = 8
+    grid = (triton.cdiv(n, rows * tiles),)
+    _products[grid](
+        X, W.double(), out, n, X.stride(0), d, width, rows, tiles, num_warps=_WARPS
+    )  # fmt: skip
+    return out
+
+
+def squared_norms(X: Tensor) -> Tensor:
+    """(n,): |x|^2."""
+    n, d = X.shape
+    out = torch.empty(n, dtype=torch.float64, device=X.device)
+    width, rows = _tile(d)
+    tiles = 8
+    _squared_norms[(triton.cdiv(n, rows * tiles),)](
+        X, out, n, X.stride(0), d, width, rows, tiles, num_warps=_WARPS
+    )
+    return out
+
+
+def sums(X: Tensor, T: Tensor) -> Tensor:
+    """(L, d): the sums of t x for at most ``MOST_SUMS`` factors (L, n)."""
+    n, d = X.shape
+    L = T.shape[0]
+    values, warps = _TWO_SUMS if L == 2 else (_TILE, _WARPS)
+    width, rows = _tile(d, values)
+    count = min(programs(X), triton.cdiv(n, rows))
+    parts = torch.empty((count, L, width), dtype=torch.float64, device=X.device)
+    _sums[(count,)](
+        X, T.double(), parts, n, X.stride(0), T.stride(0), d, width, rows, L, num_warps=warps
+    )  # fmt: skip
+    return parts.sum(0)[:, :d]
+
+
+def scaled(X: Tensor, root: Tensor, rows: Tensor | None, doubled: bool) -> tuple[Tensor, Tensor]:
+    """Some rows of X (all, if None) times root in bfloat16, and what that leaves, if doubled."""
+    m, d = len(root), X.shape[1]
+    high = torch.empty((m, d), dtype=torch.bfloat16, device=X.device)
+    low = torch.empty_like(high) if doubled else high
+    width, height = _tile(d)
+    _scaled[(triton.cdiv(m, height),)](
+        X, root, high if rows is None else rows, high, low, m, X.stride(0), d, width, height,
+        rows is not None, doubled, num_warps=_WARPS,
+    )  # fmt: skip
+    return high, low
+
+
+def _tile(d: int, values: int = _TILE) -> tuple[int, int]:
+    """Columns and rows of a tile."""
+    width = triton.next_power_of_2(d)
+    return width, max(1, values // width)
+
+
+@triton.jit(do_not_specialize=["n"])
+def _products(
+    X, w, out, n, stride, D: tl.constexpr, WIDTH: tl.constexpr, ROWS: tl.constexpr,
+    TILES: tl.constexpr,
+):  # fmt: skip
+    columns = tl.arange(0, WIDTH)
+    there = columns < D
+    weights = tl.load(w + columns, mask=there, other=0.0)
+    for tile in range(TILES):
+        rows = (tl.program_id(0).to(tl.int64) * TILES + tile) * ROWS + tl.arange(0, ROWS)
+        inside = rows < n
+        at = X + rows[:, None] * stride + columns[None, :]
+        x = tl.load(at, mask=inside[:, None] & there[None, :], other=0.0)
+        found = tl.sum(x.to(tl.float64) * weights[None, :], axis=1)
+        tl.store(out + rows, found, mask=inside)
+
+
+@triton.jit(do_not_specialize=["n"])
+def _squared_norms(
+    X, out, n, stride, D: tl.constexpr, WIDTH: tl.constexpr, ROWS: tl.constexpr,
+    TILES: tl.constexpr,
+):  # fmt: skip
+    columns = tl.arange(0, WIDTH)
+    there = columns < D
+    for tile in range(TILES):
+        rows = (tl.program_id(0).to(tl.int64) * TILES + tile) * ROWS + tl.arange(0, ROWS)
+        inside = rows < n
+        at = X + rows[:, None] * stride + columns[None, :]
+        x = tl.load(at, mask=inside[:, None] & there[None, :], other=0.0).to(tl.float64)
+        tl.store(out + rows, tl.sum(x * x, axis=1), mask=inside)
+
+
+@triton.jit(do_not_specialize=["n"])
+def _sums(
+    X, T, parts, n, stride, t_stride, D: tl.constexpr, WIDTH: tl.constexpr, ROWS: tl.constexpr,
+    L: tl.constexpr,
+):  # fmt: skip
+    columns = tl.arange(0, WIDTH)
+    there = columns < D
+    first = tl.zeros((ROWS, WIDTH), dtype=tl.float64)
+    if L > 1:
+        second = tl.zeros((ROWS, WIDTH), dtype=tl.float64)
+    if L > 2:
+        third = tl.zeros((ROWS, WIDTH), dtype=tl.float64)
+    for tile in range(tl.program_id(0), tl.cdiv(n, ROWS), tl.num_programs(0)):
+        rows = tl.arange(0, ROWS).to(tl.int64) + tile * ROWS
+        inside = rows < n
+        at = X + rows[:, None] * stride + columns[None, :]
+        x = tl.load(at, mask=inside[:, None] & there[None, :], other=0.0).to(tl.float64)
+        first += x * tl.load(T + rows, mask=inside, other=0.0)[:, None]
+        if L > 1:
+            second += x * tl.load(T + t_stride + rows, mask=inside, other=0.0)[:, None]
+        if L > 2:
+            third += x * tl.load(T + 2 * t_stride + rows, mask=inside, other=0.0)[:, None]
+    to = parts + tl.program_id(0) * L * WIDTH + columns
+    tl.store(to, tl.sum(first, axis=0))
+    if L > 1:
+        tl.store(to + WIDTH, tl.sum(second, axis=0))
+    if L > 2:
+        tl.store(to + 2 * WIDTH, tl.sum(third, axis=0))
+
+
+# The number of rows is no reason to compile anew: a sample's is another one every time.
+@triton.jit(do_not_specialize=["m"])
+def _scaled(
+    X, root, index, high, low, m, stride, D: tl.constexpr, WIDTH: tl.constexpr,
+    ROWS: tl.constexpr, SOME: tl.constexpr, DOUBLED: tl.constexpr,
+):  # fmt: skip
+    columns = tl.arange(0, WIDTH)
+    to = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
+    inside = to < m
+    rows = tl.load(index + to, mask=inside, other=0) if SOME else to
+    valid = inside[:, None] & (columns < D)[None, :]
+    x = tl.load(X + rows[:, None] * stride + columns[None, :], mask=valid, other=0.0)
+    scale = tl.load(root + to, mask=inside, other=0.0).to(tl.float32)
+    z = x.to(tl.float32) * scale[:, None]
+    rounded = z.to(tl.bfloat16)
+    at = to[:, None] * D + columns[None, :]
+    tl.store(high + at, rounded, mask=valid)
+    if DOUBLED:
+        tl.store(low + at, (z - rounded.to(tl.float32)).to(tl.bfloat16), mask=valid)

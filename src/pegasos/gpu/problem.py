@@ -1,0 +1,139 @@
+"""The problem as the host knows it: sizes and sums, while rows and labels are on a device."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from pegasos.certificate import Floats
+from pegasos.gpu.rows import DeviceRows
+from pegasos.problem import Intercept, Loss, Problem
+from pegasos.rows import Rows
+
+
+@dataclass(frozen=True)
+class DeviceProblem(Problem):
+    """Lanes over rows on a device."""
+
+    _: KW_ONLY
+    y: Tensor  # (K, n) int8: -1, 0 (the row is not in this lane), +1
+    weights: Tensor | None  # (1, n) or (K, n) float64
+    scaling: float  # of the constant feature
+    ids: NDArray[np.intp]  # the lanes' numbers in ``kept``
+    kept: Tensor | None  # (lanes, n) the duals of the last certificates, if they are wanted
+
+    @property
+    def elsewhere(self) -> bool:
+        """They are."""
+        return True
+
+    @property
+    def here(self) -> DeviceRows:
+        """The rows, for what only those on a device have."""
+        return cast(DeviceRows, self.rows)
+
+    @property
+    def speed(self) -> float:
+        """A GPU's, against a core."""
+        return 1000.0 if self.y.is_cuda else 1.0
+
+    @property
+    def bias(self) -> float:
+        """Value of the constant feature; 0 unless the intercept is regularized."""
+        return self.scaling
+
+    @property
+    def class_costs(self) -> tuple[Floats, Floats]:
+        """(K,) sums of c over y = +1, and over y = -1."""
+        up, down = _weigh(self.y, self.weights)
+        return self.positive * up, self.negative * down
+
+    def device_costs(self, lo: int = 0, hi: int | None = None) -> Tensor:
+        """c of rows lo..hi-1, (K, hi - lo), or broadcast to it; 1 outside of a lane."""
+        y, device = self.y[:, lo:hi], self.y.device
+        up = torch.from_numpy(self.positive).to(device)[:, None]
+        if self.weights is None and np.array_equal(self.positive, self.negative):
+            return up.expand(-1, y.shape[1])
+        down = torch.from_numpy(self.negative).to(device)[:, None]
+        costs = torch.where(y > 0, up, down)
+        if self.weights is not None:
+            costs = torch.where(y != 0, costs * self.weights[:, lo:hi], 1.0)
+        return costs
+
+    def take(self, lanes: NDArray[np.intp], threads: int | None = None) -> DeviceProblem:  # noqa: ARG002
+        """The problem of some of the lanes."""
+        at = torch.from_numpy(np.asarray(lanes)).to(self.y.device)
+        shared = self.weights is None or self.weights.shape[0] == 1
+        return replace(
+            self,
+            y=self.y[at],
+            weights=self.weights if shared else cast(Tensor, self.weights)[at],
+            positive=self.positive[lanes],
+            negative=self.negative[lanes],
+            s=self.s[lanes],
+            total_weight=self.total_weight[lanes],
+            lane_rows=self.lane_rows[lanes],
+            cost=self.cost[lanes],
+            ids=self.ids[lanes],
+        )
+
+    def at(self, C: float) -> DeviceProblem:
+        """The same problem with another C."""
+        return replace(self, s=np.full(self.lanes, 1.0 / C))
+
+
+def device_problem(
+    rows: DeviceRows,
+    y: Tensor,
+    weights: Tensor | None,
+    *,
+    positive: Floats,
+    negative: Floats,
+    s: Any,
+    intercept: Intercept,
+    loss: Loss,
+    bias: float,
+    keep_duals: bool = False,
+) -> DeviceProblem:
+    """The lanes with labels (K, n); ``s`` is a function of their total weights.
+
+    Nothing is checked: labels are 0 where the weight is.
+    """
+    up, down = _weigh(y, weights)
+    total = up + down
+    nothing = cast(Any, None)
+    return DeviceProblem(
+        rows=cast(Rows, rows),
+        labels=nothing,
+        weight=None,
+        positive=positive,
+        negative=negative,
+        s=s(total),
+        total_weight=total,
+        intercept=intercept,
+        loss=loss,
+        threads=1,
+        core=nothing,
+        lane_rows=torch.count_nonzero(y, dim=1).cpu().numpy(),
+        cost=positive * up + negative * down,
+        y=y,
+        weights=weights,
+        scaling=bias,
+        ids=np.arange(len(y)),
+        kept=torch.zeros(y.shape, dtype=torch.float64, device=y.device) if keep_duals else None,
+    )
+
+
+def _weigh(y: Tensor, weights: Tensor | None) -> tuple[Floats, Floats]:
+    """(K,) sums of the weights of y = +1 and -1."""
+    if weights is None:
+        sides = torch.count_nonzero(y > 0, dim=1), torch.count_nonzero(y < 0, dim=1)
+    else:
+        sides = ((y > 0) * weights).sum(1), ((y < 0) * weights).sum(1)
+    up, down = (side.double().cpu().numpy() for side in sides)
+    return up, down

@@ -1,0 +1,109 @@
+"""Rows on a device, or on their way to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from pegasos.certificate import Floats
+from pegasos.gpu.csr import CsrRows
+from pegasos.gpu.products import AnyRows, squared_norms
+from pegasos.gpu.stream import Stream
+from pegasos.rows import OneRange
+
+
+@dataclass(frozen=True)
+class DeviceRows:
+    """What solvers see of rows; names as of ``pegasos.rows.Rows``."""
+
+    source: Tensor | CsrRows | Stream  # (n, d)
+    norms: Tensor  # (n,) |x|^2 in float64, the constant feature included
+    squared_norms: Floats  # the largest of them alone
+    worst: int
+    blocks: Any
+    dense: None = None
+    condition: float = 1.0
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return int(self.source.shape[0])
+
+    @property
+    def d(self) -> int:
+        """Number of features."""
+        return int(self.source.shape[1])
+
+    @property
+    def row_size(self) -> float:
+        """Values of a row, on average."""
+        if isinstance(self.source, CsrRows):
+            return float(len(self.source.values) / self.n)
+        return float(self.d)
+
+    @property
+    def row_bytes(self) -> float:
+        """Bytes of a row, on average."""
+        index = 8 if isinstance(self.source, CsrRows) else 0
+        return self.row_size * float(self.source.dtype.itemsize + index)
+
+    @property
+    def longest(self) -> int:
+        """Values of the longest row."""
+        if isinstance(self.source, CsrRows):
+            return int(self.source.starts.diff().max())
+        return self.d
+
+    @property
+    def resident(self) -> bool:
+        """Whether all rows are on the device."""
+        return not isinstance(self.source, Stream)
+
+    def largest(self) -> int:
+        """The row with the largest norm."""
+        return self.worst
+
+    def visit(self) -> Iterator[tuple[int, int, Any]]:
+        """All rows, in one block or in several: (lo, hi, the rows)."""
+        if isinstance(self.source, Stream):
+            yield from self.source.visit()
+            return
+        yield 0, self.n, self.source
+
+
+def device_rows(source: Tensor | CsrRows | Stream, bias: float) -> DeviceRows:
+    """Check the rows and take their norms; raises for values that are no finite numbers."""
+    n, d = source.shape
+    if n < 1 or d < 1:
+        raise ValueError(f"X has no rows or no columns: its shape is ({n}, {d})")
+    blocks = source.visit() if isinstance(source, Stream) else [(0, n, source)]
+    norms = [_norms(X, lo, bias) for lo, _, X in blocks]
+    every = torch.cat(norms)
+    worst = int(every.argmax())
+    largest = np.array([float(every[worst])])
+    return DeviceRows(
+        source, every, largest, worst, OneRange(n, dense=not isinstance(source, CsrRows))
+    )
+
+
+def _norms(X: AnyRows, first: int, bias: float) -> Tensor:
+    norms = squared_norms(X) + bias**2
+    if not bool(torch.isfinite(norms).all()):
+        row = int((~torch.isfinite(norms)).nonzero()[0])
+        here = X[row : row + 1]
+        values = here.to_dense()[0] if isinstance(here, CsrRows) else here[0]
+        wrong = (~torch.isfinite(values)).nonzero()
+        if len(wrong):
+            raise ValueError(
+                f"X contains NaN or infinity (inf) at row {first + row}, column {int(wrong[0])}"
+            )
+        raise ValueError(
+            f"X is too large for float64: the squared norm of row {first + row} overflows; scale "
+            "the features"
+        )
+    return norms

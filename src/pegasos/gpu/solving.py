@@ -1,0 +1,50 @@
+"""``pegasos.solve`` with rows on a device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pegasos.driver import run
+from pegasos.gpu.choice import device_choice
+from pegasos.gpu.labels import check_sides, signs_of, weights_of
+from pegasos.gpu.loading import rows_on_device
+from pegasos.gpu.problem import device_problem
+from pegasos.gpu.results import returned_like
+from pegasos.outcome import Outcome
+from pegasos.problem import Intercept, Loss, check_scaling_range, regularization
+from pegasos.solvers import Solver
+
+
+def solve_on_device(
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    device: Any,
+    *,
+    lam: Any,
+    C: Any,
+    solver: Solver | None,
+    loss: Loss,
+    intercept: Intercept,
+    intercept_scaling: float,
+    tol: float,
+    **options: Any,
+) -> tuple[Outcome, bool]:
+    """The outcome, its arrays like X, and whether y was one binary problem."""
+    bias = check_scaling_range(intercept_scaling) if intercept == "regularized" else 0.0
+    rows, here = rows_on_device(X, device, bias)
+    labels, single = signs_of(y, rows.n, here)
+    weight = weights_of(sample_weight, rows.n, here)
+    if weight is not None:
+        labels = labels * (weight > 0)
+    check_sides(labels)
+    ones = np.ones(len(labels))
+    problem = device_problem(
+        rows, labels, weight, positive=ones, negative=ones,
+        s=lambda total: regularization(lam, C, total), intercept=intercept, loss=loss, bias=bias,
+        keep_duals=True,
+    )  # fmt: skip
+    outcome = run(problem, device_choice(solver, problem), tol=tol, scalar=single, **options)
+    return returned_like(X, outcome, problem.kept), single
