@@ -1,4 +1,4 @@
-# make demo | test | test-all | test-asan | lint | format | stubs | bench | clean
+# make demo | test | test-gpu | test-all | test-asan | lint | format | stubs | bench | clean
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -7,13 +7,17 @@ CORE_TESTS := $(wildcard core/tests/*)
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 CHECKED_CPP = $(shell git ls-files 'core/*.hpp' 'core/*.cpp')
 
-.PHONY: demo test test-all test-asan core-test lint format stubs bench bench-certify bench-epoch clean
+.PHONY: demo test test-gpu test-all test-asan core-test lint format stubs bench bench-certify bench-epoch clean
 
 demo: $(VENV)/installed
 	$(BIN)/python -m pegasos.demo
 
 test: $(VENV)/installed core-test
 	$(BIN)/python -m pytest -m "not slow"
+
+# What runs on a GPU, on torch's CPU device; kernels by Triton's interpreter.
+test-gpu: $(VENV)/gpu-tools
+	$(BIN)/python -m pytest tests/gpu
 
 # The slow tests too, and property tests on a thousand examples that differ every time.
 test-all: $(VENV)/installed core-test
@@ -72,6 +76,10 @@ $(VENV)/tools: pyproject.toml
 	$(BIN)/python -m pip --version > /dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
 	$(PIP) install 'pip>=25.1'
 	$(PIP) install --group build --group test
+	touch $@
+
+$(VENV)/gpu-tools: $(VENV)/installed
+	$(PIP) install --group gpu
 	touch $@
 
 $(VENV)/lint-tools: $(VENV)/tools

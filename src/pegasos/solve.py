@@ -133,10 +133,11 @@ def solve(
         from now on; for other data or parameters the error says what differs. If both paths are the
         same, and nothing is there yet, the run begins.
 
-    device : ``"cuda"``, or another torch device, to train there by InteriorPoint, all problems at
-        once; it needs the extra ``gpu``. None is where X is: arrays of torch or CuPy on a device
-        are trained on in place, and ``w``, ``b`` and ``duals`` are then arrays like X. X may be
-        float32, float16 or bfloat16; what does not fit the device is streamed through it.
+    device : ``"cuda"``, or another torch device, to train there (``auto``, ``newton``,
+        ``interior`` or ``Pegasos(batch_size=...)``); it needs the extra ``gpu``. None is where X
+        is: arrays of torch or CuPy on a device are trained on in place, and ``w``, ``b`` and
+        ``duals`` are then arrays like X. X may be float16 or bfloat16, too; what does not fit the
+        device is streamed through it.
 
     Ctrl-C ends the run with the last certified model; a second Ctrl-C raises.
     """

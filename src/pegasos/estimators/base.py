@@ -83,9 +83,17 @@ class LinearClassifier(Classifier):
         labels: NDArray[Any] = self.classes_[chosen(scores)]
         return labels
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The accuracy, as in scikit-learn; computed where X is."""
+        if self._on_device(X):
+            found = gpu_part("predicting").accuracy_on_device(self.predict(X), y, sample_weight)
+            return float(found)
+        return float(super().score(X, y, sample_weight))
+
     def _on_device(self, X: Any) -> bool:
         """Whether rows are scored where they are: on a device, or as tensors of a fit on one."""
-        return is_device_array(X) or (is_tensor(X) and is_tensor(self.coef_))
+        fitted_there = is_tensor(getattr(self, "coef_", None))
+        return is_device_array(X) or (is_tensor(X) and fitted_there)
 
     @available_if(has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> NDArray[np.float64]:

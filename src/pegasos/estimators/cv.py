@@ -93,7 +93,7 @@ class LinearSVCCV(ChoosesC):
         so far; the larger ones are then NaN in ``scores_``. None tries all.
     loss, solver, tol, intercept, fit_intercept, intercept_scaling, multi_class, class_weight,
     probability, max_iter, max_time, random_state, n_jobs, callbacks, verbose, checkpoint,
-    checkpoint_every, resume : as in ``LinearSVC``;
+    checkpoint_every, resume, device : as in ``LinearSVC``;
         ``"balanced"`` weights are those of a fold's own rows, ``max_time`` is for all fits, and
         probabilities come from the folds' models at C_.
 
@@ -218,6 +218,8 @@ class LinearSVCCV(ChoosesC):
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """The score by ``scoring``."""
+        if self.scoring in (None, "accuracy") and self._on_device(X):
+            return super().score(X, y, sample_weight)
         scorer = get_scorer(self.scoring or "accuracy")
         return float(scorer(self, X, y, **_weights_for(scorer, sample_weight)))
 

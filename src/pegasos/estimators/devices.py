@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 from sklearn.model_selection import check_cv
+from sklearn.utils.validation import _check_feature_names
 
-from pegasos.devices import gpu_part
+from pegasos.devices import gpu_part, is_tensor
 from pegasos.outcome import Outcome
 from pegasos.solve import chunk_arrays
 from pegasos.tasks.training import Training
@@ -82,6 +83,7 @@ def _task(estimator: Any, training: Training, X: Any, y: Any, weight: Any) -> tu
 def _store(estimator: Any, X: Any, task: Any, outcome: Outcome | None) -> None:
     estimator.classes_, estimator._pairs, estimator._labels = task.classes, False, None
     estimator.n_features_in_ = task.rows.d
-    estimator._forget("feature_names_in_", "calibrators_")
+    estimator._forget("calibrators_")
+    _check_feature_names(estimator, None if is_tensor(X) else X, reset=True)
     if outcome is not None:
         estimator._store(gpu_part("results").returned_like(X, outcome, None))

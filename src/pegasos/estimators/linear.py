@@ -83,6 +83,10 @@ class LinearSVC(PartialFit):
     Ctrl-C ends a fit with its last certified model. In a loop of fits, such as a grid search, press
     it twice within a second to end the loop.
 
+    device : ``"cuda"``, or another torch device, to train there (extra ``gpu``); None is where X
+        is. Arrays of torch or CuPy that are on a device are trained on in place, and ``coef_``,
+        scores and predictions are then arrays like X.
+
     Attributes
     ----------
     coef_, intercept_, classes_, n_features_in_, feature_names_in_ : as in scikit-learn.

@@ -15,10 +15,8 @@ FLOATS = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
 
 def device_of(X: Any, device: Any) -> torch.device:
     """Where to train: what was asked for, else where X is; raises if there is no such device."""
-    if device is None:
-        return as_tensor("X", X).device
     try:
-        found = torch.device(device)
+        found = as_tensor("X", X).device if device is None else torch.device(device)
     except (RuntimeError, TypeError):
         raise ValueError(
             f"device must be the name of a torch device, like 'cuda' or 'cuda:1', got {device!r}"
@@ -37,7 +35,9 @@ def device_of(X: Any, device: Any) -> torch.device:
                 f"device={device!r}, but there are {torch.cuda.device_count()} GPUs here"
             )
     elif found.type != "cpu":
-        raise ValueError(f"device must be 'cuda' or 'cpu', got {device!r}")
+        raise ValueError(
+            f"rows are trained on a CUDA device or the CPU, got {str(found)!r}: give device='cpu'"
+        )
     return found
 
 

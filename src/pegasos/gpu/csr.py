@@ -52,7 +52,9 @@ class CsrRows:
     def products(self, W: Tensor) -> Tensor:
         """(K, n): w.x for weights (K, d) of the type to multiply in."""
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
+            warnings.filterwarnings(
+                "ignore", message="Sparse (CSR tensor support|invariant checks)"
+            )
             matrix = torch.sparse_csr_tensor(
                 self.starts, self.columns, self.values.to(W.dtype), self.shape,
                 check_invariants=False,

@@ -50,7 +50,7 @@ class DeviceTask:
             signs = (2 * self.codes - 1).to(torch.int8)[None]
         else:
             every = torch.arange(len(self.classes), device=self.codes.device)
-            signs = torch.where(self.codes[None] == every[:, None], 1, -1).to(torch.int8)
+            signs = 2 * (self.codes[None] == every[:, None]).to(torch.int8) - 1
         if some is not None:
             signs = signs * some
         return signs if self.weight is None else signs * (self.weight > 0)

@@ -35,17 +35,19 @@ LEVELS = (Precision(128, 2), Precision(128), Precision(1024), Precision())
 _PIECE_VALUES = 1 << 27
 _SUMMED = 8192  # rows that are added up in float32
 _FEW = 0.7  # share of rows below which those that count are gathered
-_ROUNDS = 4  # to find the likelihood of rows
 
 
-def sampled(scale: Tensor, norms: Tensor, rows: float, draws: Tensor) -> Tensor:
-    """(K, n) scales of about so many rows of each lane, the others 0; draws are in [0, 1)."""
+def sampled(scale: Tensor, norms: Tensor, rows: float, draws: Tensor, rounds: int = 4) -> Tensor:
+    """(K, n) scales of about so many rows of each lane, the others 0; draws are in [0, 1).
+
+    ``rounds`` make the number more exact where a few rows weigh far more than the rest.
+    """
     if rows >= scale.shape[1] / 2:
         return scale
     mass = scale * norms
     # Rows above the limit are all there; below it they share what is left by their mass.
     limit = mass.sum(1, keepdim=True) / rows
-    for _ in range(_ROUNDS):
+    for _ in range(rounds):
         above = mass >= limit
         left = torch.where(above, 0.0, mass).sum(1, keepdim=True)
         limit = left / (rows - above.sum(1, keepdim=True)).clamp(min=rows / 2)

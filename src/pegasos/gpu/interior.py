@@ -16,7 +16,8 @@ from pegasos.gpu.problem import DeviceProblem
 from pegasos.gpu.solver import DeviceSolver, OnDevice
 from pegasos.problem import Problem
 from pegasos.solvers.base import State
-from pegasos.solvers.interior import InteriorPoint, lightened_lanes
+from pegasos.solvers.interior import PER_LANE, InteriorPoint, lightened_lanes
+from pegasos.solvers.normal import check_features
 
 _SHARE = 0.6  # of the memory that is free
 
@@ -37,11 +38,11 @@ class DeviceInterior(DeviceSolver, InteriorPoint):
         lane = ROW_BYTES * problem.n + MATRIX_BYTES * d * d
         return max(1, min(problem.lanes, int(_SHARE * free / lane)))
 
-    def start(self, problem: Problem, seed: int, duals: Floats | None = None) -> State:
+    def start(self, problem: Problem, seed: int, duals: Floats | None = None) -> State:  # noqa: ARG002
         """As on the host; the variables of the rows start on the device."""
-        whole = super().start(problem, seed, duals)
+        check_features("InteriorPoint", problem.rows.d)
         here = DeviceState(cast(DeviceProblem, problem), lightened_lanes(problem), seed)
-        return OnDevice(whole.arrays, per_lane=whole.per_lane, device=here)
+        return OnDevice(self.start_vectors(problem), per_lane=PER_LANE, device=here)
 
     def passes(self, problem: Problem, state: State) -> Any:
         """Those over the device's rows."""

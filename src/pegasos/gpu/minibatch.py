@@ -38,9 +38,18 @@ class BatchState:
         self.draws = torch.zeros(problem.n, dtype=torch.int32, device=device)
         self.random = torch.Generator(device).manual_seed(seed)
         self.order: Tensor | None = None  # of this epoch
+        self.set_lanes(problem)
 
-    def take(self, lanes: Tensor) -> None:
-        """Keep some of the lanes."""
+    def set_lanes(self, problem: DeviceProblem) -> None:
+        """Numbers of the lanes, brought to the device once."""
+        device = problem.y.device
+        self.costs = problem.device_costs()
+        self.lam = torch.from_numpy(problem.lam).to(device)
+        self.radius = torch.from_numpy(np.sqrt(radius_squared(problem))).to(device)
+
+    def take(self, problem: DeviceProblem, lanes: Tensor) -> None:
+        """Keep some of the lanes, those of ``problem``."""
+        self.set_lanes(problem)
         self.W, self.errors = self.W[lanes], self.errors[lanes]
         self.total = None if self.total is None else self.total[lanes]
 
@@ -87,15 +96,13 @@ class DevicePegasos(DeviceSolver, Pegasos):
         margins += problem.bias * run.W[:, -1:]
         wrong = (y != 0) & (y * margins < 1)
         size = torch.count_nonzero(y, dim=1).clamp(min=1)
-        lam = torch.from_numpy(problem.lam).to(y.device)
-        factors = torch.where(wrong, c * y, 0.0) / (lam * t * size)[:, None]
+        factors = torch.where(wrong, c * y, 0.0) / (run.lam * t * size)[:, None]
         run.W *= 1 - 1 / t
         run.W[:, :-1] += sums(X, factors, exact=False)
         run.W[:, -1] += problem.bias * factors.sum(1)
         if self.project:
-            radius = torch.from_numpy(np.sqrt(radius_squared(problem))).to(y.device)
             norms = torch.linalg.vector_norm(run.W, dim=1)
-            run.W *= (radius / norms.clamp(min=1e-300)).clamp(max=1.0)[:, None]
+            run.W *= (run.radius / norms.clamp(min=1e-300)).clamp(max=1.0)[:, None]
         if run.total is not None:
             run.total += run.W
         if isinstance(chosen, slice):
@@ -114,7 +121,7 @@ class DevicePegasos(DeviceSolver, Pegasos):
         size = self.rows_per_step(problem)
         first = seen % n  # batches end with the epoch
         last = min(n, first + size)
-        costs = problem.device_costs()
+        costs = run.costs
         chosen: Any = slice(first, last)
         if self.batch_size != "all" and self.sampling != "cycle":
             if self.sampling == "iid":
@@ -149,14 +156,14 @@ class DevicePegasos(DeviceSolver, Pegasos):
 
     def take(
         self,
-        problem: Problem,  # noqa: ARG002
+        problem: Problem,
         state: State,
         lanes: NDArray[np.intp],
         give_up: GiveUp = never,  # noqa: ARG002
     ) -> State:
         """The state of some of the lanes."""
         run: BatchState = cast(OnDevice, state).device
-        run.take(torch.from_numpy(lanes).to(run.W.device))
+        run.take(cast(DeviceProblem, problem), torch.from_numpy(lanes).to(run.W.device))
         return state
 
 

@@ -25,8 +25,8 @@ from pegasos.problem import Problem
 from pegasos.solvers.base import State
 from pegasos.solvers.newton import Newton
 
-_MATRIX_ROWS = 1024  # for every feature
-_FEW = 0.4  # share of rows below which those that change are gathered
+_MATRIX_ROWS = 512  # for every feature
+_MOST = 0.8  # share of rows above which those that change are not picked out
 
 
 class _Rows:
@@ -112,7 +112,7 @@ class NewtonPasses:
         change, curved, totals = look(rows.slack, rows.change, rows.fixed, step, before, width)
         draws = torch.rand(len(change), generator=self.state.random, device=change.device)
         size = _MATRIX_ROWS * self.problem.rows.d
-        scale = sampled(curved[None], rows.norms, size, draws)
+        scale = sampled(curved[None], rows.norms, size, draws, rounds=1)
         self.state.matrix.zero_()
         total = torch.zeros(self.problem.rows.d, dtype=torch.float64, device=change.device)
         for first, last, X in rows.blocks():
@@ -144,11 +144,10 @@ class NewtonPasses:
 def _changed(X: Tensor, change: Tensor) -> Tensor:
     """The sum of change x; only rows that change are read, if they are few."""
     some = change.nonzero().squeeze(1)
-    if len(some) > _FEW * len(X):
-        return sums(X, change[None], exact=False)[0]
     if not len(some):
         return torch.zeros(X.shape[1], dtype=torch.float64, device=X.device)
-    return sums(X[some], change[some][None], exact=False)[0]
+    most = len(some) > _MOST * len(X)
+    return sums(X, change[None], exact=False, some=None if most else some)[0]
 
 
 def _squared(problem: Problem) -> bool:

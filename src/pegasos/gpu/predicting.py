@@ -9,6 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from pegasos.devices import to_host
 from pegasos.gpu.arrays import as_tensor, rows_tensor
 from pegasos.gpu.products import products
 from pegasos.gpu.results import like
@@ -28,6 +29,19 @@ def scores_on_device(X: Any, coef: Any, intercept: Any) -> Tensor:
         row = int((~torch.isfinite(scores)).nonzero()[0, 0])
         raise ValueError(f"Input X contains NaN or infinity at row {row}.")
     return scores
+
+
+def accuracy_on_device(predicted: Any, y: Any, sample_weight: Any) -> float:
+    """The share of rows that are right."""
+    if isinstance(predicted, np.ndarray):
+        right = torch.from_numpy(predicted == np.asarray(to_host(y)))
+    else:
+        said = as_tensor("predictions", predicted)
+        right = said == as_tensor("y", y).to(said.device)
+    if sample_weight is None:
+        return float(right.double().mean())
+    weight = as_tensor("sample_weight", sample_weight).to(right.device, torch.float64)
+    return float((right * weight).sum() / weight.sum())
 
 
 def classes_on_device(scores: Any, classes: NDArray[Any]) -> Any:

@@ -57,12 +57,17 @@ def kind_of_sums(X: AnyRows, count: int, *, exact: bool) -> torch.dtype:
     return _kind(X, exact)
 
 
-def sums(X: AnyRows, T: Tensor, *, exact: bool) -> Tensor:
-    """(L, d) float64: the sums of t x for factors (L, n)."""
+def sums(X: AnyRows, T: Tensor, *, exact: bool, some: Tensor | None = None) -> Tensor:
+    """(L, d) float64: the sums of t x for factors (L, n); of ``some`` rows only, by their numbers.
+
+    T has the factors of all rows, whichever are looked at.
+    """
+    if not isinstance(X, CsrRows) and kernels.serve(X) and T.shape[0] <= kernels.MOST_SUMS:
+        return row_kernels().sums(X, T, some)
+    if some is not None:
+        X, T = X[some], T[:, some]
     if isinstance(X, CsrRows):
         return X.sums(T.double())
-    if kernels.serve(X) and T.shape[0] <= kernels.MOST_SUMS:
-        return row_kernels().sums(X, T)
     kind = _kind(X, exact)
     total = torch.zeros((T.shape[0], X.shape[1]), dtype=torch.float64, device=X.device)
     with full_float32():

@@ -34,7 +34,7 @@ class Stream:
         self.read, self.ranges, self.dtype, self.device = read, ranges, dtype, device
         self.shape = (ranges[-1][1], features)
         self._rows = max(hi - lo for lo, hi in ranges)
-        self._pinned: list[Tensor] = []
+        self._pinned: dict[int, Tensor] = {}  # made when rows are not pinned themselves
         self._here: list[Tensor] = []
         self._stream = torch.cuda.Stream(device) if device.type == "cuda" else None
 
@@ -67,7 +67,6 @@ class Stream:
         size = (self._rows, self.shape[1])
         for _ in range(_BUFFERS):
             self._here.append(torch.empty(size, dtype=self.dtype, device=self.device))
-            self._pinned.append(torch.empty(size, dtype=self.dtype, pin_memory=True))
 
     def _fetch(
         self,
@@ -82,6 +81,9 @@ class Stream:
         rows = self.read(lo, hi)
         if not rows.is_pinned() or rows.dtype != self.dtype:
             copied[place].synchronize()  # the buffer was copied from
+            if place not in self._pinned:
+                size = (self._rows, self.shape[1])
+                self._pinned[place] = torch.empty(size, dtype=self.dtype, pin_memory=True)
             rows = self._pinned[place][: hi - lo].copy_(rows)
         with torch.cuda.stream(stream):
             stream.wait_event(used[place])

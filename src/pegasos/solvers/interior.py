@@ -40,12 +40,13 @@ from pegasos.solvers.by_blocks import BlockInterior
 from pegasos.solvers.interior_passes import OneLane, Passes
 from pegasos.solvers.interior_phases import DUAL, LOSS, POINT, STALLED, SWAPPED, Iteration
 
-_PER_LANE = frozenset(
+PER_LANE = frozenset(
     {
         "w", "b", "vectors", "sums", "rhs", "second", "parts", "direction", "taken", "lengths",
         "tried", "mu", "step", "missed", "flags",
     }
 )  # fmt: skip
+"""Arrays of the state whose last axis is the lane."""
 
 _LEAST_SHARE = 0.2  # of c/2, in the heavier class
 
@@ -72,7 +73,7 @@ class InteriorPoint(Solver):
             size = problem.rows.d + 1
             arrays["gram"] = np.zeros((size, size))
             arrays["factor"] = np.zeros((size, size), order="F")
-        return State(arrays, per_lane=_PER_LANE)
+        return State(arrays, per_lane=PER_LANE)
 
     @staticmethod
     def start_vectors(problem: Problem) -> dict[str, NDArray[Any]]:

@@ -38,16 +38,18 @@ def squared_norms(X: Tensor) -> Tensor:
     return out
 
 
-def sums(X: Tensor, T: Tensor) -> Tensor:
-    """(L, d): the sums of t x for at most ``MOST_SUMS`` factors (L, n)."""
-    n, d = X.shape
+def sums(X: Tensor, T: Tensor, some: Tensor | None = None) -> Tensor:
+    """(L, d): the sums of t x for at most ``MOST_SUMS`` factors (L, n), or of some of the rows."""
+    n, d = X.shape if some is None else (len(some), X.shape[1])
     L = T.shape[0]
     values, warps = _TWO_SUMS if L == 2 else (_TILE, _WARPS)
     width, rows = _tile(d, values)
     count = min(programs(X), triton.cdiv(n, rows))
     parts = torch.empty((count, L, width), dtype=torch.float64, device=X.device)
-    _sums[(count,)](
-        X, T.double(), parts, n, X.stride(0), T.stride(0), d, width, rows, L, num_warps=warps
+    kernel = _sums if some is None else _sums_of_some
+    kernel[(count,)](
+        X, T.double(), parts, parts if some is None else some, n, X.stride(0), T.stride(0), d,
+        width, rows, L, some is not None, num_warps=warps,
     )  # fmt: skip
     return parts.sum(0)[:, :d]
 
@@ -71,7 +73,7 @@ def _tile(d: int, values: int = _TILE) -> tuple[int, int]:
     return width, max(1, values // width)
 
 
-@triton.jit(do_not_specialize=["n"])
+@triton.jit
 def _products(
     X, w, out, n, stride, D: tl.constexpr, WIDTH: tl.constexpr, ROWS: tl.constexpr,
     TILES: tl.constexpr,
@@ -88,7 +90,7 @@ def _products(
         tl.store(out + rows, found, mask=inside)
 
 
-@triton.jit(do_not_specialize=["n"])
+@triton.jit
 def _squared_norms(
     X, out, n, stride, D: tl.constexpr, WIDTH: tl.constexpr, ROWS: tl.constexpr,
     TILES: tl.constexpr,
@@ -103,10 +105,9 @@ def _squared_norms(
         tl.store(out + rows, tl.sum(x * x, axis=1), mask=inside)
 
 
-@triton.jit(do_not_specialize=["n"])
-def _sums(
-    X, T, parts, n, stride, t_stride, D: tl.constexpr, WIDTH: tl.constexpr, ROWS: tl.constexpr,
-    L: tl.constexpr,
+def _added(
+    X, T, parts, index, n, stride, t_stride, D: tl.constexpr, WIDTH: tl.constexpr,
+    ROWS: tl.constexpr, L: tl.constexpr, SOME: tl.constexpr,
 ):  # fmt: skip
     columns = tl.arange(0, WIDTH)
     there = columns < D
@@ -118,6 +119,8 @@ def _sums(
     for tile in range(tl.program_id(0), tl.cdiv(n, ROWS), tl.num_programs(0)):
         rows = tl.arange(0, ROWS).to(tl.int64) + tile * ROWS
         inside = rows < n
+        if SOME:
+            rows = tl.load(index + rows, mask=inside, other=0)
         at = X + rows[:, None] * stride + columns[None, :]
         x = tl.load(at, mask=inside[:, None] & there[None, :], other=0.0).to(tl.float64)
         first += x * tl.load(T + rows, mask=inside, other=0.0)[:, None]
@@ -133,7 +136,11 @@ def _sums(
         tl.store(to + 2 * WIDTH, tl.sum(third, axis=0))
 
 
-# The number of rows is no reason to compile anew: a sample's is another one every time.
+_sums = triton.jit(_added)
+# The number of some rows is no reason to compile anew: it is another one every time.
+_sums_of_some = triton.jit(do_not_specialize=["n"])(_added)
+
+
 @triton.jit(do_not_specialize=["m"])
 def _scaled(
     X, root, index, high, low, m, stride, D: tl.constexpr, WIDTH: tl.constexpr,
