@@ -313,10 +313,10 @@ class _Run(RunState):
         if np.isfinite(certificate.primal).all() and certificate.holds:
             return
         rows = self.whole.rows
-        row = rows.largest()
+        row, norm = rows.largest(), np.sqrt(rows.squared_norms.max())
         raise ValueError(
             f"the numbers left float64 after {self.state.steps} steps: X, the weights and lam or C "
-            f"do not fit together (row {row} has norm {np.sqrt(rows.squared_norms[row]):.3g}); "
+            f"do not fit together (row {row} has norm {norm:.3g}); "
             "scale the features"
         )
 

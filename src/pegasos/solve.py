@@ -18,7 +18,7 @@ from pegasos.certificate import Certificate
 from pegasos.certificate import certify as certify_problem
 from pegasos.checkpoint.saving import Saving
 from pegasos.data.dataset import Chunks
-from pegasos.devices import gpu_part, on_device
+from pegasos.devices import gpu_part, on_device, to_host
 from pegasos.fleet import run_any
 from pegasos.history import History
 from pegasos.limits import Limits
@@ -257,6 +257,7 @@ def certify(
     """
     check_loss(loss)
     check_scaling(intercept, intercept_scaling)
+    X, y, w, b, duals = (to_host(value) for value in (X, y, w, b, duals))
     labels, single = _labels(y)
     problem = make_problem(
         X,

@@ -37,7 +37,9 @@ def fit_on_device(estimator: Any, training: Training, X: Any, y: Any, sample_wei
     """The fit of a ``LinearSVC``."""
     fitting, task = _task(estimator, training, X, y, sample_weight)
     outcome = fitting.train_on_device(training, task)
-    estimator._forget("_online", "t_", "_duals", "pruning_")
+    estimator._forget(
+        "_online", "t_", "_duals", "pruning_", "best_epoch_", "best_validation_score_"
+    )
     _store(estimator, X, task, outcome)
 
 

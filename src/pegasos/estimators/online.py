@@ -91,6 +91,7 @@ def ignored(model: Any) -> str | None:
     for name, allowed in (
         ("loss", ("hinge",)),
         ("penalty", ("l2",)),
+        ("device", (None,)),
         ("solver", ("auto", "sgds", "sgdr")),
         ("multi_class", ("ovr",)),
         ("intercept", ("auto", "regularized", "none")),

@@ -52,8 +52,12 @@ def as_tensor(name: str, value: Any) -> Tensor:
         raise TypeError(f"{name} must hold real numbers, got dtype {array.dtype}")
     if array.dtype.kind == "u" and array.dtype.itemsize > 1:
         array = array.astype(np.int64)
+    if array.dtype.kind == "f" and array.dtype.itemsize > 8:
+        array = array.astype(np.float64)
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
+    if any(stride < 0 or stride % array.itemsize for stride in array.strides):
+        array = np.ascontiguousarray(array)
     with warnings.catch_warnings():
         # Nothing here writes to it.
         warnings.filterwarnings("ignore", message="The given NumPy array is not writable")

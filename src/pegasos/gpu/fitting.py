@@ -78,6 +78,8 @@ def device_task(
     bias = check_scaling_range(training.intercept_scaling) if regularized else 0.0
     rows, here = rows_on_device(X, device, bias)
     classes, codes = classes_of(y, rows.n, here)
+    if classes.dtype.kind == "f" and np.any(classes != np.round(classes)):
+        raise ValueError("Unknown label type: continuous. y must hold classes, not numbers")
     if len(classes) < 2:
         raise ValueError("y holds one class; a classifier needs examples of at least two classes")
     weight = weights_of(sample_weight, rows.n, here)

@@ -56,7 +56,8 @@ def classes_of(y: Any, n: int, device: torch.device) -> tuple[NDArray[Any], Tens
     if labels.is_floating_point() and not bool(torch.isfinite(labels).all()):
         row = int((~torch.isfinite(labels)).nonzero()[0])
         raise ValueError(f"y contains NaN or infinity (inf) at row {row}")
-    if labels.dtype == torch.bool:
+    truths = labels.dtype == torch.bool
+    if truths:
         labels = labels.to(torch.uint8)
     least, most = labels.min(), labels.max()
     upper = labels == most
@@ -65,6 +66,8 @@ def classes_of(y: Any, n: int, device: torch.device) -> tuple[NDArray[Any], Tens
     else:
         found, codes = torch.unique(labels, return_inverse=True)
     names = found.cpu().numpy()
+    if truths:
+        names = names.astype(bool)
     if isinstance(y, np.ndarray):
         names = names.astype(y.dtype)
     return names, codes

@@ -52,12 +52,15 @@ def stream_of(X: Tensor, device: torch.device, block_bytes: int = BLOCK_BYTES) -
 
 def _of_blocks(rows: Blocks, device: torch.device) -> Stream:
     """Blocks that are read anew at every visit."""
+    refused = "blocks of sparse rows are not trained on a device: leave device out"
     if not rows.dense or rows.transform is not None:
-        raise TypeError("blocks of sparse rows are not trained on a device: leave device out")
+        raise TypeError(refused)
     ranges = rows.ranges()
 
     def read(lo: int, hi: int) -> Tensor:
         block = rows.block(lo, hi, 1)
+        if sparse.issparse(block):
+            raise TypeError(refused)
         rows.expect(hi % ranges[-1][1])
         return rows_tensor(block)
 

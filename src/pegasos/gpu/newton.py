@@ -70,7 +70,7 @@ class NewtonState:
         parts = []
         for lo, hi, X in problem.here.visit():
             parts.append(X[chosen[(chosen >= lo) & (chosen < hi)] - lo])
-        X = torch.cat(parts)
+        X = parts[0] if len(parts) == 1 else torch.cat(parts)
         costs = problem.device_costs()[0][chosen]
         fixed = Fixed(problem.y[0][chosen], costs, _squared(problem))
         return _Rows(lambda: [(0, count, X)], fixed, problem.here.norms[chosen])

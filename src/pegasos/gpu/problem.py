@@ -62,8 +62,8 @@ class DeviceProblem(Problem):
         down = torch.from_numpy(self.negative).to(device)[:, None]
         costs = torch.where(y > 0, up, down)
         if self.weights is not None:
-            costs = torch.where(y != 0, costs * self.weights[:, lo:hi], 1.0)
-        return costs
+            costs = costs * self.weights[:, lo:hi]
+        return torch.where(y != 0, costs, 1.0)
 
     def take(self, lanes: NDArray[np.intp], threads: int | None = None) -> DeviceProblem:  # noqa: ARG002
         """The problem of some of the lanes."""
@@ -106,6 +106,13 @@ def device_problem(
     """
     up, down = _weigh(y, weights)
     total = up + down
+    if not np.isfinite(total).all():
+        raise ValueError("sample_weight is too large: its sum overflows float64; scale it down")
+    rows_of_lanes = torch.count_nonzero(y, dim=1).cpu().numpy()
+    for side, weight in ((y > 0, positive), (y < 0, negative)):
+        if not weight.all():  # rows that cost nothing are in no lane
+            free = torch.from_numpy(weight == 0).to(y.device)[:, None]
+            y = torch.where(side & free, 0, y).to(torch.int8)
     nothing = cast(Any, None)
     return DeviceProblem(
         rows=cast(Rows, rows),
@@ -119,7 +126,7 @@ def device_problem(
         loss=loss,
         threads=1,
         core=nothing,
-        lane_rows=torch.count_nonzero(y, dim=1).cpu().numpy(),
+        lane_rows=rows_of_lanes,
         cost=positive * up + negative * down,
         y=y,
         weights=weights,

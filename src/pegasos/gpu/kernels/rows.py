@@ -21,7 +21,7 @@ def products(X: Tensor, W: Tensor) -> Tensor:
     tiles = 8
     grid = (triton.cdiv(n, rows * tiles),)
     _products[grid](
-        X, W.double(), out, n, X.stride(0), d, width, rows, tiles, num_warps=_WARPS
+        X, W.double().contiguous(), out, n, X.stride(0), d, width, rows, tiles, num_warps=_WARPS
     )  # fmt: skip
     return out
 
@@ -42,6 +42,8 @@ def sums(X: Tensor, T: Tensor, some: Tensor | None = None) -> Tensor:
     """(L, d): the sums of t x for at most ``MOST_SUMS`` factors (L, n), or of some of the rows."""
     n, d = X.shape if some is None else (len(some), X.shape[1])
     L = T.shape[0]
+    if T.stride(1) != 1:
+        T = T.contiguous()
     values, warps = _TWO_SUMS if L == 2 else (_TILE, _WARPS)
     width, rows = _tile(d, values)
     count = min(programs(X), triton.cdiv(n, rows))

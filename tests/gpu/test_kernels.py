@@ -1,0 +1,299 @@
+"""Every kernel, interpreted on the CPU, does what plain tensors do."""
+
+import numpy as np
+import pytest
+import torch
+
+import pegasos
+from pegasos.gpu import formulas, gram, kernels, predicting, products
+from pegasos.gpu.formulas import Direction, Fixed, Row
+from pegasos.gpu.kernels import interior, newton
+from pegasos.gpu.kernels import rows as row_kernels
+from pegasos.testing.toys import toy
+
+KINDS = [torch.float64, torch.float32, torch.float16, torch.bfloat16]
+# Rows and features: fewer than a tile, and more than all programs take at once.
+SHAPES = [(1, 1), (37, 5), (700, 130), (5000, 6)]
+LANES = [(1, 1), (1, 5000), (3, 700), (3, 4097)]
+
+
+@pytest.fixture(autouse=True)
+def interpreted(monkeypatch):
+    monkeypatch.setattr(kernels, "INTERPRETED", True)
+
+
+def numbers(*shape, seed=0, least=-1.0, most=1.0):
+    rng = np.random.default_rng(seed)
+    return torch.from_numpy(rng.uniform(least, most, shape))
+
+
+def labels(K, n, seed=0):
+    rng = np.random.default_rng(seed)
+    return torch.from_numpy(rng.choice([-1, 0, 1], size=(K, n)).astype(np.int8))
+
+
+def close(found, expected, rtol=1e-11):
+    size = expected.abs().max().item() if expected.numel() else 1.0
+    torch.testing.assert_close(found, expected, rtol=rtol, atol=1e-13 * (1 + size))
+
+
+def part_of_more(X):
+    """The same values, with others between the rows."""
+    n, d = X.shape
+    more = torch.full((n, d + 3), 7.0, dtype=X.dtype)
+    more[:, :d] = X
+    return more[:, :d]
+
+
+# Products with rows, and sums of rows.
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("n", "d"), SHAPES)
+def test_products_and_norms(n, d, kind):
+    X = part_of_more(numbers(n, d).to(kind))
+    assert kernels.serve(X)
+    W = numbers(1, d, seed=1)
+    close(row_kernels.products(X, W), W @ X.double().T)
+    close(row_kernels.squared_norms(X), (X.double() ** 2).sum(1))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("count", [1, 2, 3])
+@pytest.mark.parametrize(("n", "d"), SHAPES)
+def test_sums_of_rows(n, d, count, kind):
+    X = part_of_more(numbers(n, d).to(kind))
+    T = numbers(count, n + 50, seed=2)[:, 20 : n + 20]
+    assert count <= kernels.MOST_SUMS
+    close(row_kernels.sums(X, T), T @ X.double())
+    some = torch.from_numpy(np.random.default_rng(0).permutation(n)[: (n + 1) // 2])
+    close(row_kernels.sums(X, T, some), T[:, some] @ X[some].double())
+    # By plain tensors.
+    close(products.sums(X, T, exact=True, some=some), T[:, some] @ X[some].double())
+    kernels.INTERPRETED = False
+    close(products.sums(X, T, exact=True, some=some), T[:, some] @ X[some].double())
+    close(products.sums(X, T, exact=True), T @ X.double())
+
+
+@pytest.mark.parametrize("some", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("n", "d"), [(37, 5), (700, 130), (2000, 6)])
+def test_rows_are_rounded_to_one_or_two_numbers(n, d, kind, some):
+    X = part_of_more(numbers(n, d).to(kind))
+    rows = torch.from_numpy(np.random.default_rng(0).permutation(n)[: n // 2]) if some else None
+    root = numbers(n // 2 if some else n, seed=3, least=0.0, most=30.0)
+    exact = (X if rows is None else X[rows]).double() * root[:, None]
+    high, low = row_kernels.scaled(X, root, rows, True)
+    assert high.dtype == low.dtype == torch.bfloat16
+    assert high.shape == exact.shape
+    ulp = 2.0**-7  # of bfloat16, relative; the interpreter cuts digits off
+    assert bool(((high.double() - exact).abs() <= ulp * exact.abs() + 1e-30).all())
+    both = high.double() + low.double()
+    assert bool(((both - exact).abs() <= 1.01 * ulp**2 * exact.abs() + 1e-30).all())
+    assert bool(((high.double() - exact).abs() > 0).any())
+    once, same = row_kernels.scaled(X, root, rows, False)
+    assert torch.equal(once, high)
+    assert same is once
+    # Plain tensors round to the nearest.
+    kernels.INTERPRETED = False
+    plain, rest = gram.scaled(X, root, rows, doubled=True)
+    assert bool(((plain.double() - exact).abs() <= ulp / 2 * 1.01 * exact.abs() + 1e-30).all())
+    whole = plain.double() + rest.double()
+    assert bool(((whole - exact).abs() <= 1e-4 * exact.abs() + 1e-30).all())
+
+
+def test_which_rows_are_served():
+    X = numbers(50, 8)
+    assert kernels.serve(X)
+    assert kernels.serve(X[:, :5])
+    assert not kernels.serve(X.T)  # columns are not side by side
+    assert not kernels.serve(X[:, ::2])
+    assert kernels.serve(numbers(2, 1024))
+    assert not kernels.serve(numbers(2, 1025))
+    kernels.INTERPRETED = False
+    assert not kernels.enabled(X)
+    assert formulas.formulas_for(X, "interior") is formulas
+
+
+def test_scores_do_not_depend_on_how_weights_are_stored():
+    X, coef = numbers(40, 6), numbers(6, 3, seed=1).T  # as a model of several classes has them
+    found = predicting.scores_on_device(X, coef[1:2], torch.zeros(1))
+    close(found, X @ coef[1:2].T)
+
+
+# The formulas of the interior point method.
+def variables(K, n, squared, seed=0, weighted=True):
+    """Rows and directions in the middle of a run, and what does not change."""
+    y = labels(K, n, seed)
+    inside = y != 0
+    c = numbers(K, n, seed=seed + 1, least=0.5, most=2.0)
+    if not weighted:
+        c = c[:, :1].expand(-1, n)  # one number for all rows of a lane
+    a = numbers(K, n, seed=seed + 2, least=0.05, most=0.45)
+    r = numbers(K, n, seed=seed + 3, least=0.01, most=2.0)
+    xi = a / (2 * c) if squared else numbers(K, n, seed=seed + 4, least=0.01, most=2.0)
+    v = a.clone() if squared else c - a
+    g = numbers(K, n, seed=seed + 5, least=-2.0)
+    scale = numbers(K, n, seed=seed + 6, least=0.01)
+    ones = (torch.where(inside, value, 1.0) for value in (a, v, r, xi))
+    row = Row(*ones, torch.where(inside, g, -1.0), torch.where(inside, scale, 0.0))
+    parts = [numbers(K, n, seed=seed + 7 + i) * 0.1 for i in range(4)]
+    if squared:
+        parts[1] = 0 * parts[1]
+    now = Direction(*(torch.where(inside, part, 0.0) for part in parts))
+    c = c if not weighted else torch.where(inside, c, 1.0)
+    return row, now, Fixed(y, c, squared)
+
+
+def copies(given):
+    """The same tensors, as part of larger ones like those of a block of rows."""
+    K, n = given[0].shape
+    found = []
+    for one in given:
+        larger = torch.full((K, n + 11), 3.0, dtype=one.dtype)
+        larger[:, 4 : n + 4] = one
+        found.append(larger[:, 4 : n + 4])
+    return type(given)(*found)
+
+
+def both(call, *given):
+    """What kernels and formulas return, and leave of the tensors they were given."""
+    results = []
+    for module in (interior, formulas):
+        own = [copies(one) if isinstance(one, Row | Direction) else one for one in given]
+        found = getattr(module, call)(*own)
+        found = found if isinstance(found, tuple) else (found,)
+        left = [t for one in own if isinstance(one, Row | Direction) for t in one]
+        results.append([*found, *left])
+    for mine, plain in zip(*results, strict=True):
+        assert mine.dtype == plain.dtype
+        assert mine.shape == plain.shape
+        close(mine, plain, rtol=1e-11 if mine.dtype == torch.float64 else 2e-7)
+    return results[0]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("squared", [False, True])
+@pytest.mark.parametrize(("K", "n"), LANES)
+def test_the_passes_of_the_interior_point_method(K, n, squared, weighted):
+    row, now, fixed = variables(K, n, squared, weighted=weighted)
+    _, other, _ = variables(K, n, squared, seed=50)
+    margins, shift = numbers(K, n, seed=20), numbers(K, 1, seed=21)
+    step = numbers(K, 1, seed=22, least=0.1, most=0.9)
+    mu = numbers(K, 1, seed=23, least=0.01, most=0.3)
+    p, q = numbers(2, K, 1, seed=24, least=0.2, most=1.0)
+    for kind in (torch.float64, torch.float32):
+        factors, sums, *left = both("point", row, now, fixed, step, kind)
+        assert factors.shape == (3, K, n)
+        assert sums.shape == (7, K)
+        assert bool((left[0] - row.a).abs().max() > 0) == bool((fixed.y != 0).any())  # it stepped
+        both("affine", row, now, fixed, margins, shift, kind)
+        both("correct", row, now, other, fixed, mu, p, q, kind)
+    both("direction", row, now, fixed, mu, margins, shift)
+
+
+def test_rows_that_are_not_in_a_lane_never_change():
+    for squared in (False, True):
+        row, now, fixed = variables(2, 600, squared)
+        outside = fixed.y == 0
+        assert int(outside.sum()) > 100
+        step = torch.full((2, 1), 0.5, dtype=torch.float64)
+        factors, _, a, v, r, xi, g, scale, *_ = both("point", row, now, fixed, step, torch.float64)
+        assert bool((factors[:, outside] == 0).all())
+        for left, value in ((a, 1), (v, 1), (r, 1), (xi, 1), (g, -1), (scale, 0)):
+            assert bool((left[outside] == value).all())
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("squared", [False, True])
+@pytest.mark.parametrize(("K", "n"), LANES)
+def test_slopes_of_the_loss_by_the_intercept(K, n, squared, weighted):
+    _, _, fixed = variables(K, n, squared, weighted=weighted)
+    margins = numbers(K, n, seed=30, least=-2.0, most=2.0)
+    for b in (torch.zeros(K, dtype=torch.float64), numbers(K, seed=31)):
+        found = interior.slopes(margins, fixed, b)
+        close(found, formulas.slopes(margins, fixed, b))
+        if squared or n < 100:
+            continue
+        expected = [  # by hand
+            -(fixed.c[k] * fixed.y[k])[fixed.y[k] * (margins[k] + b[k]) < 1].sum() for k in range(K)
+        ]
+        close(found, torch.stack(expected))
+
+
+# The formulas of Newton's method.
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("squared", [False, True])
+@pytest.mark.parametrize("n", [1, 700, 9000])
+def test_the_passes_of_newtons_method(n, squared, weighted):
+    _, _, lanes = variables(1, n, squared, weighted=weighted)
+    fixed = Fixed(lanes.y[0], lanes.c[0], squared)
+    slack, change = numbers(n, seed=40, least=-2.0, most=2.0), numbers(n, seed=41)
+    for before in (0.0, 0.7):
+        mine, plain = slack.clone(), slack.clone()
+        found = newton.smoothed_point(mine, change, fixed, 0.4, before, 0.3)
+        expected = formulas.smoothed_point(plain, change, fixed, 0.4, before, 0.3)
+        close(mine, plain)
+        for one, other in zip(found, expected, strict=True):
+            close(one, other)
+        outside = fixed.y == 0
+        assert bool((found[0][outside] == 0).all())
+        assert bool((found[1][outside] == 0).all())
+    for step in (0.0, 0.4, 3.0):
+        close(
+            newton.smoothed_line(slack, change, fixed, step, 0.3),
+            formulas.smoothed_line(slack, change, fixed, step, 0.3),
+        )
+
+
+@pytest.mark.parametrize("squared", [False, True])
+def test_the_formulas_of_newtons_method_are_derivatives(squared):
+    _, _, lanes = variables(1, 400, squared)
+    fixed = Fixed(lanes.y[0], lanes.c[0], squared)
+    slack, change = numbers(400, seed=42, least=-2.0, most=2.0), numbers(400, seed=43)
+    width, h = 0.5, 1e-5
+
+    def slope(step):
+        return formulas.smoothed_line(slack, change, fixed, step, width)
+
+    _, curvature = slope(0.2)
+    assert curvature == pytest.approx(float(slope(0.2 + h)[0] - slope(0.2 - h)[0]) / (2 * h), 1e-4)
+
+
+# All together.
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("solver", ["interior", "newton"])
+def test_a_run_by_kernels_is_that_by_plain_tensors(monkeypatch, solver, kind, loss):
+    data = toy(300, 6, seed=3)
+    X, y = torch.from_numpy(data.X).to(kind), data.Y[:, 0]
+    options = {"C": 0.5, "loss": loss, "device": "cpu", "solver": solver, "tol": 1e-4, "seed": 0}
+    used = []
+    for module, names in ((interior, ("point", "slopes")), (newton, ("smoothed_point",))):
+        for name in names:
+            kernel = getattr(module, name)
+            monkeypatch.setattr(
+                module, name, lambda *a, name=name, kernel=kernel: used.append(name) or kernel(*a)
+            )
+    found = pegasos.solve(X, y, **options)
+    assert set(used) == {"slopes", "point" if solver == "interior" else "smoothed_point"}
+    monkeypatch.setattr(kernels, "INTERPRETED", False)
+    count = len(used)
+    plain = pegasos.solve(X, y, **options)
+    assert len(used) == count
+    assert found.stop_reason == plain.stop_reason == "converged"
+    assert found.epochs == plain.epochs
+    assert found.certificate.primal == pytest.approx(plain.certificate.primal, rel=1e-9)
+    assert found.certificate.dual == pytest.approx(plain.certificate.dual, rel=1e-9)
+    np.testing.assert_allclose(found.w, plain.w, rtol=1e-6, atol=1e-8)
+
+
+def test_several_lanes_with_weights_by_kernels():
+    data = toy(200, 5, 3, seed=2, absent=0.3)
+    options = {"C": [0.1, 1.0, 10.0], "sample_weight": data.weight}
+    found = pegasos.solve(
+        data.X, data.Y, device="cpu", solver="interior", tol=1e-4, seed=0, **options
+    )
+    again = pegasos.certify(
+        data.X, data.Y, found.w, found.b, found.duals, intercept="free", **options
+    )
+    assert (again.relative_gap <= 1e-4).all()
+    np.testing.assert_allclose(again.dual, found.certificate.dual, rtol=1e-12)
