@@ -45,8 +45,8 @@ def test_a_run_has_the_certificate_that_anyone_can_check(solver, loss, mode, wei
         # Both bounds on what rounding can have changed are small, and of the same kind.
         assert np.all(found.certificate.rounding > 0)
         assert np.all(found.certificate.rounding < 1e-9 * found.certificate.primal)
-        # Compensated sums err less than those of a few thousand rows.
-        assert np.all(found.certificate.rounding > 0.1 * again.rounding)
+        # Compensated sums err less than those of a few thousand numbers, one after the other.
+        assert np.all(found.certificate.rounding > 2 * again.rounding)
         error = np.abs(found.certificate.gap - again.gap)
         assert np.all(error <= found.certificate.rounding + again.rounding)
 
