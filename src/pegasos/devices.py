@@ -43,5 +43,7 @@ def to_host(value: Any) -> Any:
     if not is_tensor(value):
         return value
     if hasattr(value, "detach"):
-        return value.detach().cpu().numpy()
+        tensor = value.detach().cpu()
+        # NumPy has no bfloat16; float32 holds every one of its numbers.
+        return (tensor.float() if str(tensor.dtype) == "torch.bfloat16" else tensor).numpy()
     return value.get() if hasattr(value, "get") else np.asarray(value)

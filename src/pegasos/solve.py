@@ -257,7 +257,9 @@ def certify(
     """
     check_loss(loss)
     check_scaling(intercept, intercept_scaling)
-    X, y, w, b, duals = (to_host(value) for value in (X, y, w, b, duals))
+    X, y, w, b, duals, sample_weight = (
+        to_host(value) for value in (X, y, w, b, duals, sample_weight)
+    )
     labels, single = _labels(y)
     problem = make_problem(
         X,

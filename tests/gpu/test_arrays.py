@@ -98,10 +98,20 @@ def test_tensors_give_tensors(data, solver):
     assert plain.b == float(found.b)
 
 
-def test_a_proof_of_tensors_can_be_checked(data):
-    y = data.Y[:, 0]
-    found = pegasos.solve(torch.from_numpy(data.X), y, C=1.0, device="cpu", seed=0)
-    again = pegasos.certify(data.X, y, found.w, found.b, found.duals, C=1.0, intercept="free")
+@pytest.mark.parametrize("kind", [torch.float64, torch.float16, torch.bfloat16])
+def test_a_proof_of_tensors_can_be_checked(data, kind):
+    X, y = torch.from_numpy(data.X).to(kind), torch.from_numpy(data.Y[:, 0].copy())
+    options = {"C": 1.0, "intercept": "free"}
+    found = pegasos.solve(X, y, device="cpu", seed=0, **options)
+    again = pegasos.certify(X, y, found.w, found.b, found.duals, **options)
+    assert again.dual == pytest.approx(found.certificate.dual, rel=1e-12)
+
+
+def test_weights_of_a_proof_may_be_tensors(data):
+    X, y = torch.from_numpy(data.X), data.Y[:, 0]
+    options = {"C": 1.0, "intercept": "free", "sample_weight": torch.from_numpy(data.weight)}
+    found = pegasos.solve(X, y, device="cpu", seed=0, **options)
+    again = pegasos.certify(X, y, found.w, found.b, found.duals, **options)
     assert again.dual == pytest.approx(found.certificate.dual, rel=1e-12)
 
 
@@ -238,6 +248,13 @@ def test_labels_and_their_classes():
     assert weights_of(2.0, 3, device).tolist() == [[2.0, 2.0, 2.0]]
     assert weights_of([1, 2, 0], 3, device).tolist() == [[1.0, 2.0, 0.0]]
     assert weights_of(None, 3, device) is None
+
+
+@pytest.mark.parametrize("kind", [torch.uint16, torch.uint32, torch.uint64, torch.bfloat16])
+def test_labels_of_less_usual_numbers(kind):
+    classes, codes = classes_of(torch.tensor([7, 3, 7, 5]).to(kind), 4, CPU)
+    assert classes.tolist() == [3, 5, 7]
+    assert codes.tolist() == [2, 0, 2, 1]
 
 
 def test_where_arrays_are():

@@ -100,6 +100,12 @@ def test_rows_are_rounded_to_one_or_two_numbers(n, d, kind, some):
     assert bool(((whole - exact).abs() <= 1e-4 * exact.abs() + 1e-30).all())
 
 
+def test_factors_of_any_kind_and_layout():
+    X, T = numbers(300, 6), numbers(2, 700, seed=1)
+    for some in (T[:, 100:400], T[:, :600:2], T[:, 100:400].float(), T.float()[:, 100:400]):
+        close(row_kernels.sums(X, some), some.double() @ X)
+
+
 def test_which_rows_are_served():
     X = numbers(50, 8)
     assert kernels.serve(X)

@@ -21,7 +21,7 @@ from pegasos.checkpoint.saving import Saving
 from pegasos.checksums import of_arrays
 from pegasos.data.dataset import Chunks
 from pegasos.devices import gpu_part, is_device_array, is_tensor, to_host
-from pegasos.estimators.classifier import Classifier, has_probabilities
+from pegasos.estimators.classifier import Classifier, has_probabilities, users_level
 from pegasos.outcome import Outcome
 from pegasos.problem import check_sample_weight
 from pegasos.progress import ProgressLine
@@ -111,7 +111,7 @@ class LinearClassifier(Classifier):
     def sparsify(self) -> Self:
         """Keep ``coef_`` as a sparse matrix: smaller where most weights are zero."""
         check_is_fitted(self, "coef_")
-        self.coef_: Any = sparse.csr_matrix(self.coef_)
+        self.coef_: Any = sparse.csr_matrix(to_host(self.coef_))
         return self
 
     def densify(self) -> Self:
@@ -282,4 +282,4 @@ class LinearClassifier(Classifier):
         self.stop_reason_: str = "converged" if proven else outcome.stop_reason
         if not proven and warn:
             words = not_proven(outcome.certificate, outcome.stop_reason, self.tol)
-            warnings.warn(words, ConvergenceWarning, stacklevel=3)
+            warnings.warn(words, ConvergenceWarning, stacklevel=users_level())

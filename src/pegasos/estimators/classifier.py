@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from typing import Any
 
@@ -17,6 +18,14 @@ from pegasos.tasks.probability import method_of
 def has_probabilities(estimator: Any) -> bool:
     """Whether ``predict_proba`` is there."""
     return method_of(estimator.probability) is not None
+
+
+def users_level() -> int:
+    """The ``stacklevel`` of a warning that is to point at the call from outside of this package."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("pegasos."):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def warn_of_no_probabilities(stacklevel: int) -> None:

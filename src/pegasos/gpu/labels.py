@@ -56,6 +56,10 @@ def classes_of(y: Any, n: int, device: torch.device) -> tuple[NDArray[Any], Tens
     if labels.is_floating_point() and not bool(torch.isfinite(labels).all()):
         row = int((~torch.isfinite(labels)).nonzero()[0])
         raise ValueError(f"y contains NaN or infinity (inf) at row {row}")
+    if labels.dtype in (torch.uint16, torch.uint32, torch.uint64):
+        labels = labels.to(torch.int64)
+    elif labels.dtype == torch.bfloat16:
+        labels = labels.float()
     truths = labels.dtype == torch.bool
     if truths:
         labels = labels.to(torch.uint8)

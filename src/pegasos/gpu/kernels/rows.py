@@ -42,6 +42,7 @@ def sums(X: Tensor, T: Tensor, some: Tensor | None = None) -> Tensor:
     """(L, d): the sums of t x for at most ``MOST_SUMS`` factors (L, n), or of some of the rows."""
     n, d = X.shape if some is None else (len(some), X.shape[1])
     L = T.shape[0]
+    T = T.double()
     if T.stride(1) != 1:
         T = T.contiguous()
     values, warps = _TWO_SUMS if L == 2 else (_TILE, _WARPS)
@@ -50,7 +51,7 @@ def sums(X: Tensor, T: Tensor, some: Tensor | None = None) -> Tensor:
     parts = torch.empty((count, L, width), dtype=torch.float64, device=X.device)
     kernel = _sums if some is None else _sums_of_some
     kernel[(count,)](
-        X, T.double(), parts, parts if some is None else some, n, X.stride(0), T.stride(0), d,
+        X, T, parts, parts if some is None else some, n, X.stride(0), T.stride(0), d,
         width, rows, L, some is not None, num_warps=warps,
     )  # fmt: skip
     return parts.sum(0)[:, :d]
