@@ -69,7 +69,7 @@ _LAZY = {
     "save": "pegasos.estimators.stored",
     "show_versions": "pegasos.versions",
 }
-_PARTS = ("data", "export")
+_PARTS = ("data", "export", "trackers")
 
 
 def __getattr__(name: str) -> Any:
