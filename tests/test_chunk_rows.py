@@ -9,30 +9,11 @@ from scipy import sparse
 import pegasos
 from pegasos.chunk_rows import ChunkRows
 from pegasos.data.chunks import ArrayChunks, CacheChunks, spill
-from pegasos.data.dataset import Chunks, Data
+from pegasos.data.dataset import Data
 from pegasos.data.synthetic import make_news
 from pegasos.problem import make_problem
 from pegasos.solvers import DualCoordinate
-
-
-class Uneven(Chunks):
-    """Blocks of any sizes, each as wide as its rows; as a user would bring them."""
-
-    def __init__(self, X, y, weight=None, ends=(0, 100, 101, 700, 1500, 3000)):
-        self.X, self.y, self.weight, self.ends = X, y, weight, ends
-        self.reads = 0
-
-    @property
-    def n_blocks(self):
-        return len(self.ends) - 1
-
-    def read(self, number):
-        self.reads += 1
-        part = slice(self.ends[number], self.ends[number + 1])
-        X = self.X[part]
-        if sparse.issparse(X) and X.nnz:
-            X = X[:, : int(X.indices.max()) + 1]
-        return Data(X, self.y[part], None if self.weight is None else self.weight[part])
+from pegasos.testing.pieces import Uneven
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from pegasos.certificate import Certificate
 from pegasos.history import History, Record
-from pegasos.solve import Result, certify, solve
+from pegasos.result import Result
+from pegasos.solve import certify, solve
 from pegasos.solvers import SGDM, SGDR, SGDS, DualCoordinate, InteriorPoint, Newton, Pegasos
 
 if TYPE_CHECKING:

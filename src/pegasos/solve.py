@@ -6,7 +6,6 @@ import os
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import Any, Literal, cast, get_args
 
 import numpy as np
@@ -20,55 +19,12 @@ from pegasos.checkpoint.saving import Saving
 from pegasos.data.dataset import Chunks
 from pegasos.devices import gpu_part, on_device, to_host
 from pegasos.fleet import run_any
-from pegasos.history import History
 from pegasos.limits import Limits
-from pegasos.outcome import Callback, Outcome, StopReason
+from pegasos.outcome import Callback
 from pegasos.problem import Intercept, Loss, Problem, make_problem
+from pegasos.result import Result
 from pegasos.rows import Blocks
 from pegasos.solvers import Solver, by_name, choice_of
-
-
-@dataclass(frozen=True)
-class Result:
-    """A model, the proof of how good it is, and the run that made it.
-
-    For one binary problem ``w`` is (d,) and ``b`` a float; for K lanes (K, d) and (K,).
-    """
-
-    w: NDArray[np.float64]
-    b: Any
-    certificate: Certificate
-    history: History
-    stop_reason: StopReason
-    solver: Solver  # the last that was at work
-    reason: str  # why it was
-    seconds: float
-    epochs: float
-    duals: NDArray[np.float64]  # (n,) or (n, K): with w and the data, the proof
-
-    @classmethod
-    def of(cls, outcome: Outcome, *, single: bool) -> Result:
-        """What a run gave; ``single``: y was one binary problem."""
-        w, duals = outcome.W[:-1].T, outcome.duals
-        return cls(
-            w=w[0] if single else w,
-            b=outcome.b[0] if single else outcome.b,
-            certificate=outcome.certificate,
-            history=outcome.history,
-            stop_reason=outcome.stop_reason,
-            solver=outcome.solver,
-            reason=outcome.reason,
-            seconds=outcome.seconds,
-            epochs=outcome.epochs,
-            duals=duals[:, 0] if single else duals,
-        )
-
-    def __str__(self) -> str:
-        """One line: how it ended, and what is proven."""
-        return (
-            f"{self.solver.name}: {self.stop_reason} after {self.epochs:.4g} epochs, "
-            f"{self.seconds:.3g} s; {self.certificate}"
-        )
 
 
 def solve(

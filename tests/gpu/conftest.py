@@ -5,6 +5,7 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_digits
 
 os.environ.setdefault("TRITON_INTERPRET", "1")  # before Triton is imported
 
@@ -69,3 +70,15 @@ def problem_of():
         )
 
     return made
+
+
+@pytest.fixture(scope="package")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return X / 16, y
+
+
+@pytest.fixture(scope="package")
+def odd(digits):
+    X, y = digits
+    return X, np.where(y % 2, "odd", "even")

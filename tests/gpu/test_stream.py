@@ -8,7 +8,6 @@ from scipy import sparse
 import pegasos
 from pegasos.chunk_rows import ChunkRows
 from pegasos.data.chunks import ArrayChunks, spill
-from pegasos.data.dataset import Chunks, Data
 from pegasos.driver import run
 from pegasos.gpu.certify import certify_on_device
 from pegasos.gpu.choice import device_choice
@@ -18,27 +17,14 @@ from pegasos.gpu.rows import device_rows
 from pegasos.gpu.stream import Stream
 from pegasos.limits import Limits
 from pegasos.solvers import by_name
+from pegasos.testing.pieces import Uneven
 from pegasos.testing.toys import toy
 
 CPU = torch.device("cpu")
 
 
-class Blocks(Chunks):
-    """Dense blocks of any sizes and number types, as a user would bring them."""
-
-    def __init__(self, X, y, weight=None, ends=(0, 100, 101, 350, 600), kinds=None):
-        self.X, self.y, self.weight, self.ends, self.kinds = X, y, weight, ends, kinds
-        self.reads = 0
-
-    @property
-    def n_blocks(self):
-        return len(self.ends) - 1
-
-    def read(self, number):
-        self.reads += 1
-        part = slice(self.ends[number], self.ends[number + 1])
-        X = self.X[part] if self.kinds is None else self.X[part].astype(self.kinds[number])
-        return Data(X, self.y[part], None if self.weight is None else self.weight[part])
+def pieces(X, y, weight=None, ends=(0, 100, 101, 350, 600), kinds=None):
+    return Uneven(X, y, weight, ends, kinds)
 
 
 def solved(source, data, solver, loss="hinge", intercept="free", tol=1e-8):
@@ -170,7 +156,7 @@ def test_chunks_have_the_same_optimum(data, solver, kind):
     y = data.Y[:, 0]
     X = (np.abs(data.X) * 40).astype(kind) if kind == "uint8" else data.X.astype(kind)
     options = {"C": 1e-3 if kind == "uint8" else 0.5, "tol": 1e-7, "seed": 0}
-    chunks = Blocks(X, y, data.weight)
+    chunks = pieces(X, y, data.weight)
     found = pegasos.solve(chunks, device="cpu", solver=solver, **options)
     whole = pegasos.solve(X, y, sample_weight=data.weight, **options)
     assert found.stop_reason == "converged"
@@ -185,7 +171,7 @@ def test_chunks_have_the_same_optimum(data, solver, kind):
 
 def test_labels_and_weights_may_come_with_the_call(data):
     y = data.Y[:, 0]
-    chunks = Blocks(data.X, y, data.weight)
+    chunks = pieces(data.X, y, data.weight)
     found = pegasos.solve(chunks, -y, C=0.5, device="cpu", seed=0, sample_weight=np.ones(600))
     whole = pegasos.solve(data.X, -y, C=0.5, device="cpu", seed=0)
     assert found.certificate.primal == pytest.approx(whole.certificate.primal, rel=1e-6)
@@ -194,7 +180,7 @@ def test_labels_and_weights_may_come_with_the_call(data):
 def test_linear_svc_takes_chunks(data, tmp_path):
     y = np.array(["a", "b", "c"])[np.digitize(data.X[:, 0] + data.X[:, 1], [-0.5, 0.5])]
     whole = pegasos.LinearSVC(C=0.1, tol=1e-6, device="cpu", random_state=0).fit(data.X, y)
-    for chunks in (Blocks(data.X, y), ArrayChunks(data.X, y), spill([(data.X, y)], tmp_path / "c")):
+    for chunks in (pieces(data.X, y), ArrayChunks(data.X, y), spill([(data.X, y)], tmp_path / "c")):
         ours = pegasos.LinearSVC(C=0.1, tol=1e-6, device="cpu", random_state=0).fit(chunks)
         assert list(ours.classes_) == ["a", "b", "c"]
         assert ours.n_features_in_ == 5
@@ -203,13 +189,13 @@ def test_linear_svc_takes_chunks(data, tmp_path):
     with pytest.raises(ValueError, match="requires y to be passed"):
         pegasos.LinearSVC(device="cpu").fit(ArrayChunks(data.X, block_bytes=4000))
     with pytest.raises(ValueError, match="X has 600 rows, y has 5"):
-        pegasos.LinearSVC(device="cpu").fit(Blocks(data.X, y), y[:5])
+        pegasos.LinearSVC(device="cpu").fit(pieces(data.X, y), y[:5])
 
 
 def test_cross_validation_of_chunks(data):
     y = data.Y[:, 0]
     options = {"Cs": [0.01, 0.1], "cv": 3, "tol": 1e-6, "device": "cpu", "random_state": 0}
-    ours = pegasos.LinearSVCCV(**options).fit(Blocks(data.X, y, data.weight), None)
+    ours = pegasos.LinearSVCCV(**options).fit(pieces(data.X, y, data.weight), None)
     whole = pegasos.LinearSVCCV(**options).fit(data.X, y, data.weight)
     np.testing.assert_allclose(ours.scores_, whole.scores_, atol=0.02)
     np.testing.assert_allclose(
@@ -229,7 +215,7 @@ def test_blocks_of_sparse_rows_are_refused_by_name(data):
 def test_blocks_of_several_number_types_keep_their_digits(data):
     kinds = [np.float32, np.float64, np.int64, np.float64]
     X, y, ends = np.round(data.X * 1000, 3), data.Y[:, 0], (0, 100, 200, 350, 600)
-    found = pegasos.solve(Blocks(X, y, ends=ends, kinds=kinds), C=1e-6, device="cpu", tol=1e-6)
+    found = pegasos.solve(pieces(X, y, ends=ends, kinds=kinds), C=1e-6, device="cpu", tol=1e-6)
     as_they_are = X.copy()
     for lo, hi, kind in zip(ends[:-1], ends[1:], kinds, strict=True):
         as_they_are[lo:hi] = X[lo:hi].astype(kind)
@@ -239,7 +225,7 @@ def test_blocks_of_several_number_types_keep_their_digits(data):
 
 
 def test_blocks_that_change_are_told(data):
-    chunks = Blocks(data.X, data.Y[:, 0])
+    chunks = pieces(data.X, data.Y[:, 0])
     rows = ChunkRows(chunks)
     chunks.ends = (0, 100, 102, 350, 600)
     with pytest.raises(ValueError, match="were the files changed"):

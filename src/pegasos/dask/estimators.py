@@ -21,6 +21,7 @@ from pegasos.dask.predictions import by_chunks
 from pegasos.dask.source import Source, is_collection, names_of, source_of
 from pegasos.estimators import cv, linear
 from pegasos.estimators.base import LinearClassifier
+from pegasos.estimators.classifier import users_level
 from pegasos.solvers import Solver
 from pegasos.tasks.training import Training
 
@@ -300,7 +301,7 @@ class LinearSVCCV(ClusterClassifier, cv.ChoosesC):
                     f"The path over C stopped ({path.ended}) before its end: {self.C_:g} is the "
                     "best of those that were tried.",
                     ConvergenceWarning,
-                    stacklevel=2,
+                    stacklevel=users_level(),
                 )
             if not self.refit or path.ended == "interrupted":
                 return self

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pegasos.certificate import Floats
-from pegasos.problem import Problem
+from pegasos.remote import RemoteProblem
 from pegasos.rows import OneRange, Rows
 
 if TYPE_CHECKING:
@@ -37,25 +37,13 @@ class ClusterRows:
 
 
 @dataclass(frozen=True)
-class ClusterProblem(Problem):
-    """Lanes over rows on a cluster; ``ids`` are their numbers there."""
+class ClusterProblem(RemoteProblem):
+    """Lanes over rows on a cluster."""
 
     _: KW_ONLY
     cluster: Cluster
-    ids: NDArray[np.intp]
     sides: tuple[Floats, Floats]  # sums of c over y = +1 and -1
-    scaling: float  # of the constant feature
-    step_scaling: float  # the same in rounds
-
-    @property
-    def elsewhere(self) -> bool:
-        """They are."""
-        return True
-
-    @property
-    def bias(self) -> float:
-        """Value of the constant feature; 0 unless the intercept is regularized."""
-        return self.scaling
+    step_scaling: float  # of the constant feature, in rounds
 
     @property
     def class_costs(self) -> tuple[Floats, Floats]:
@@ -64,21 +52,7 @@ class ClusterProblem(Problem):
 
     def take(self, lanes: NDArray[np.intp], threads: int | None = None) -> ClusterProblem:  # noqa: ARG002
         """The problem of some of the lanes."""
-        return replace(
-            self,
-            positive=self.positive[lanes],
-            negative=self.negative[lanes],
-            s=self.s[lanes],
-            total_weight=self.total_weight[lanes],
-            lane_rows=self.lane_rows[lanes],
-            cost=self.cost[lanes],
-            ids=self.ids[lanes],
-            sides=(self.sides[0][lanes], self.sides[1][lanes]),
-        )
-
-    def at(self, C: float) -> ClusterProblem:
-        """The same problem with another C."""
-        return replace(self, s=np.full(self.lanes, 1.0 / C))
+        return self.taken(lanes, sides=(self.sides[0][lanes], self.sides[1][lanes]))
 
 
 def cluster_rows(about: dict[str, dict[str, Any]]) -> ClusterRows:

@@ -15,7 +15,8 @@ from pegasos.dask.source import source_of
 from pegasos.limits import Limits
 from pegasos.outcome import Callback
 from pegasos.problem import Intercept, Loss
-from pegasos.solve import Result, check_loss, check_scaling, check_tol, resolve_intercept
+from pegasos.result import Result
+from pegasos.solve import check_loss, check_scaling, check_tol, resolve_intercept
 from pegasos.solvers import Solver, by_name
 from pegasos.tasks.training import Training
 

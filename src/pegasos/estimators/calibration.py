@@ -33,7 +33,7 @@ def calibrate(
         keep_models=True,
     )
     if np.isnan(path.scores).any():
-        warn_of_no_probabilities(stacklevel=4)
+        warn_of_no_probabilities()
         return None
     assert path.coef is not None
     assert path.intercept is not None

@@ -28,13 +28,13 @@ def users_level() -> int:
     return level
 
 
-def warn_of_no_probabilities(stacklevel: int) -> None:
+def warn_of_no_probabilities() -> None:
     """Tell that a fit was stopped before it was calibrated."""
     warnings.warn(
         "The fit was stopped (Ctrl-C or max_time) before the models of all folds were trained: "
         "there are no probabilities, and predict_proba raises.",
         ConvergenceWarning,
-        stacklevel=stacklevel + 1,
+        stacklevel=users_level(),
     )
 
 

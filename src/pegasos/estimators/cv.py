@@ -25,6 +25,7 @@ from pegasos.arguments import floats, whole
 from pegasos.devices import on_device
 from pegasos.estimators.base import LinearClassifier
 from pegasos.estimators.calibration import calibrate, calibrators_of
+from pegasos.estimators.classifier import users_level
 from pegasos.estimators.devices import check_on_device, choose_on_device
 from pegasos.estimators.linear import model_of
 from pegasos.limits import Limits
@@ -70,7 +71,7 @@ class ChoosesC(LinearClassifier):
                 "what is proven. Raise max_iter or max_time, scale the features, or leave large "
                 "C out.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=users_level(),
             )
 
 

@@ -22,7 +22,12 @@ from pegasos.certificate import Certificate, Floats
 from pegasos.estimators.approximation import Approximation, approximation
 from pegasos.estimators.approximation import scores as scores_of
 from pegasos.estimators.calibration import from_scores, stratified
-from pegasos.estimators.classifier import Classifier, has_probabilities, warn_of_no_probabilities
+from pegasos.estimators.classifier import (
+    Classifier,
+    has_probabilities,
+    users_level,
+    warn_of_no_probabilities,
+)
 from pegasos.estimators.kernel_options import check_options, kernel_of, solver_of
 from pegasos.history import History
 from pegasos.interrupt import Interruption
@@ -273,7 +278,7 @@ class SVC(Classifier):
         self.stop_reason_ = "converged" if proven else stop_reason
         if not proven:
             words = not_proven(proof, stop_reason, self.tol)
-            warnings.warn(words, ConvergenceWarning, stacklevel=4)
+            warnings.warn(words, ConvergenceWarning, stacklevel=users_level())
 
     def _calibrate(
         self,
@@ -290,7 +295,7 @@ class SVC(Classifier):
         for train, test in stratified(codes):
             found = held_out(train, test)
             if found is None:
-                warn_of_no_probabilities(stacklevel=3)
+                warn_of_no_probabilities()
                 return
             scores[test] = found
         self._calibrators = from_scores(

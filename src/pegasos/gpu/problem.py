@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -12,25 +12,19 @@ from torch import Tensor
 
 from pegasos.certificate import Floats
 from pegasos.gpu.rows import DeviceRows
-from pegasos.problem import Intercept, Loss, Problem
+from pegasos.problem import Intercept, Loss
+from pegasos.remote import RemoteProblem
 from pegasos.rows import Rows
 
 
 @dataclass(frozen=True)
-class DeviceProblem(Problem):
+class DeviceProblem(RemoteProblem):
     """Lanes over rows on a device."""
 
     _: KW_ONLY
     y: Tensor  # (K, n) int8: -1, 0 (the row is not in this lane), +1
     weights: Tensor | None  # (1, n) or (K, n) float64
-    scaling: float  # of the constant feature
-    ids: NDArray[np.intp]  # the lanes' numbers in ``kept``
-    kept: Tensor | None  # (lanes, n) the duals of the last certificates, if they are wanted
-
-    @property
-    def elsewhere(self) -> bool:
-        """They are."""
-        return True
+    kept: Tensor | None  # (all lanes, n) the duals of the last certificates, if they are wanted
 
     @property
     def here(self) -> DeviceRows:
@@ -41,11 +35,6 @@ class DeviceProblem(Problem):
     def speed(self) -> float:
         """A GPU's, against a core."""
         return 1000.0 if self.y.is_cuda else 1.0
-
-    @property
-    def bias(self) -> float:
-        """Value of the constant feature; 0 unless the intercept is regularized."""
-        return self.scaling
 
     @property
     def class_costs(self) -> tuple[Floats, Floats]:
@@ -68,23 +57,10 @@ class DeviceProblem(Problem):
     def take(self, lanes: NDArray[np.intp], threads: int | None = None) -> DeviceProblem:  # noqa: ARG002
         """The problem of some of the lanes."""
         at = torch.from_numpy(np.asarray(lanes)).to(self.y.device)
-        shared = self.weights is None or self.weights.shape[0] == 1
-        return replace(
-            self,
-            y=self.y[at],
-            weights=self.weights if shared else cast(Tensor, self.weights)[at],
-            positive=self.positive[lanes],
-            negative=self.negative[lanes],
-            s=self.s[lanes],
-            total_weight=self.total_weight[lanes],
-            lane_rows=self.lane_rows[lanes],
-            cost=self.cost[lanes],
-            ids=self.ids[lanes],
-        )
-
-    def at(self, C: float) -> DeviceProblem:
-        """The same problem with another C."""
-        return replace(self, s=np.full(self.lanes, 1.0 / C))
+        weights = self.weights
+        if weights is not None and len(weights) > 1:
+            weights = weights[at]
+        return self.taken(lanes, y=self.y[at], weights=weights)
 
 
 def device_problem(

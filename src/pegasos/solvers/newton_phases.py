@@ -1,0 +1,243 @@
+"""One iteration of Newton's method, cut into phases over ranges of rows.
+
+Each phase visits every range and can pause after any: what it has summed up so far is in the state.
+``_core.Newton`` has the passes over rows, and nothing else looks at a row.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Protocol
+
+from pegasos.certificate import Floats
+from pegasos.problem import Problem
+from pegasos.solvers import normal
+from pegasos.solvers.base import State
+
+_NARROWER = 0.3  # at most, at once
+_SHARE = 0.5  # of the gap aimed at that rounding may take
+_SETTLED = 0.3  # what Newton still gains, over what rounding leaves, before the width shrinks
+_EXACT = 0.05  # slope left by the line search
+_MOST_TRIES = 60
+_STEADY = 1e-3
+_IDLE_STEPS = 300  # without a smaller gap: there is none to be had
+SAMPLED = 16  # of so many rows, one belongs to the sample
+_SAMPLE_WIDTH = 0.2  # at which the sample has done its part
+_NEXT_WIDTH = 0.4  # with which all rows begin: what they differ by from the sample is within
+_LAST_DIGITS = 1e-14
+
+_PHASES = ("point", "along", "line")
+
+# Entries of state["totals"], in the order of _core.Newton.point.
+_LOSS, _DUAL, _ROUNDED, _BALANCE = range(4)
+# Entries of state["search"].
+_STEP, _LOW, _HIGH, _SLOPE, _TRIES = range(5)
+# Entries of state["numbers"].
+_BEFORE, WIDTH, _GAIN, AIM, EVERY, _BEST, _IDLE = range(7)
+# Entries of state["flags"].
+_STARTED, STALLED, _MOVING = range(3)
+
+
+def point_gap(problem: Problem, state: State) -> Floats:
+    """The relative gap; what duals out of balance cost a free intercept is a guess."""
+    totals = state["totals"]
+    dual = totals[_DUAL]
+    if problem.intercept == "free":
+        dual = dual - abs(totals[_BALANCE])
+    return normal.gap(problem, state["w"], state["sums"][-1], totals[_LOSS], dual)
+
+
+class Turning(Protocol):
+    """What an iteration asks of the solver."""
+
+    def every(self, state: State) -> int:
+        """Of how many rows one is looked at."""
+
+    def turn(
+        self, passes: Any, state: State, s: float, intercept: float | None, rhs: Floats
+    ) -> float | None:
+        """Write the direction of a right-hand side; what it gains, None if there is none."""
+
+
+class Iteration:
+    """The phases over the arrays of a state."""
+
+    def __init__(self, solver: Turning, problem: Problem, state: State, passes: Any) -> None:
+        """Go on where the state stands."""
+        self.solver, self.problem, self.state = solver, problem, state
+        self.free = problem.intercept == "free"
+        self.core = passes
+        self.ranges = normal.row_ranges(problem)
+
+    def visit_range(self) -> int:
+        """Do one range of the phase in hand; the rows visited."""
+        state = self.state
+        self.every = self.solver.every(state)
+        # Of a sample, the loss and so the penalty are a part.
+        self.s = float(self.problem.s[0]) / self.every
+        phase, index = (int(v) for v in state["place"])
+        name = _PHASES[phase]
+        if index == 0 and name != "along":
+            getattr(self, f"_begin_{name}")()
+        lo, hi = self.ranges[index]
+        getattr(self, f"_visit_{name}")(lo, hi)
+        state["place"][1] += 1
+        if index + 1 == len(self.ranges):
+            following = getattr(self, f"_end_{name}")()
+            state["place"][:] = _PHASES.index(following), 0
+        return max(1, (hi - lo) // self.every)
+
+    # Where the step leads: the duals there, the matrix, and the next direction.
+    def _begin_point(self) -> None:
+        state = self.state
+        if not state["flags"][_MOVING]:
+            self._step_by(float(state["search"][_STEP]))
+        state["flags"][_MOVING] = 0
+        state["sums"][:-1] = 0.0
+        state["totals"][:] = 0.0
+
+    def _step_by(self, step: float) -> None:
+        state = self.state
+        state["w"][:] += step * state["direction"][:-1]
+        state["b"][:] += step * state["direction"][-1]
+
+    def _visit_point(self, lo: int, hi: int) -> None:
+        state, numbers = self.state, self.state["numbers"]
+        state["totals"][:] += self.core.point(
+            lo,
+            hi,
+            self.every,
+            float(state["search"][_STEP]),
+            float(numbers[_BEFORE]),
+            float(numbers[WIDTH]),
+            1.0 if self.free else self.problem.bias,
+            state["sums"],
+        )
+
+    def _end_point(self) -> str:
+        state, numbers = self.state, self.state["numbers"]
+        numbers[_BEFORE] = numbers[WIDTH]
+        if state["flags"][_STARTED]:
+            state["cursor"][:] += (max(1, self.problem.n // self.every), 1)
+        state["flags"][_STARTED] = 1
+        done = not self._turn() or self._exhausted()
+        if self.every > 1 and (done or state.steps >= SAMPLED):
+            return self._move(0.0)
+        state["flags"][STALLED] = done
+        return "along"
+
+    def _exhausted(self) -> bool:
+        """Whether nothing is left to gain, or nothing was gained for long."""
+        numbers, rounded = self.state["numbers"], self.state["totals"]
+        left = _LAST_DIGITS * self._primal()
+        if max(numbers[_GAIN], self._missed()) <= left:
+            if rounded[_ROUNDED] <= left:
+                return True
+            numbers[AIM] *= 0.25  # this width is done with
+        gap = (
+            math.inf if self.every > 1 else max(0.0, float(point_gap(self.problem, self.state)[0]))
+        )
+        better = self.every > 1 or gap < 0.9 * numbers[_BEST]
+        numbers[_BEST] = min(gap, numbers[_BEST])
+        numbers[_IDLE] = 0 if better else numbers[_IDLE] + 1
+        return bool(numbers[_IDLE] >= _IDLE_STEPS)
+
+    def _missed(self) -> float:
+        """What w, and a free b, not being those of the duals leaves between P and D."""
+        missing = self._missing()
+        balance = abs(float(self.state["totals"][_BALANCE])) if self.free else 0.0
+        return float(missing @ missing) / (2 * self.s) + balance
+
+    def _missing(self) -> Floats:
+        """What sum a y x has more than s w: zero at the optimum."""
+        missing: Floats = self.state["sums"][-1] - self.s * self.state["w"]
+        return missing
+
+    def _turn(self) -> bool:
+        """The direction from here, and what a full step would gain if the matrix stayed."""
+        state = self.state
+        rhs, intercept = self._missing(), None
+        if self.free:
+            # b is not penalised; a little keeps it finite where no row is near the kink.
+            intercept = _STEADY * min(self.s, float(self.problem.cost[0]) / self.every)
+            rhs[-1] = state["totals"][_BALANCE]
+        gain = self.solver.turn(self.core, state, self.s, intercept, rhs)
+        if gain is None:
+            return False
+        state["numbers"][_GAIN] = gain
+        state["search"][:] = 1.0, 0.0, math.inf, -gain, 0.0
+        return True
+
+    # The slacks along the direction.
+    def _visit_along(self, lo: int, hi: int) -> None:
+        direction = self.state["direction"]
+        self.core.along(lo, hi, self.every, direction[:-1], float(direction[-1]))
+
+    def _end_along(self) -> str:
+        return "point" if self.state["flags"][_MOVING] else "line"
+
+    # The exact line search: Newton's method on the slope, kept between two steps that enclose it.
+    def _begin_line(self) -> None:
+        self.state["line"][:] = 0.0
+
+    def _visit_line(self, lo: int, hi: int) -> None:
+        state = self.state
+        state["line"][:] += self.core.line(
+            lo, hi, self.every, float(state["search"][_STEP]), float(state["numbers"][WIDTH])
+        )
+
+    def _end_line(self) -> str:
+        """Look at another step, or take this one."""
+        state, search = self.state, self.state["search"]
+        step, w, dw = float(search[_STEP]), state["w"], state["direction"][:-1]
+        slope = self.s * float(w @ dw + step * (dw @ dw)) + float(state["line"][0])
+        curvature = self.s * float(dw @ dw) + float(state["line"][1])
+        search[_TRIES] += 1
+        exact = abs(slope) <= _EXACT * abs(search[_SLOPE])
+        # Beyond the minimum a slope can be small at any distance: it has to be just behind.
+        if exact and (slope <= 0 or 2 * slope <= curvature * step):
+            return self._plan(step)
+        if search[_TRIES] >= _MOST_TRIES:
+            search[_STEP] = search[_LOW]
+            return self._plan(float(search[_LOW]))
+        search[_HIGH if slope > 0 else _LOW] = step
+        low, high = float(search[_LOW]), float(search[_HIGH])
+        wanted = step - slope / curvature if curvature > 0 else math.inf
+        if math.isinf(high):
+            wanted = min(wanted, 4 * step)
+        elif not low < wanted < high:
+            wanted = (low + high) / 2 if low > 0 else high / 16
+        search[_STEP] = wanted
+        return "line"
+
+    def _plan(self, step: float) -> str:
+        """The width of the next iteration, by how this one went."""
+        numbers, rounded = self.state["numbers"], float(self.state["totals"][_ROUNDED])
+        gain = numbers[_GAIN] * (1.0 if step < 0.5 else 0.1)
+        allowed = _SHARE * numbers[AIM] * self._primal()
+        if gain < _SETTLED * rounded:
+            if self.every > 1 and (numbers[WIDTH] <= _SAMPLE_WIDTH or rounded <= allowed):
+                return self._move(step)
+            if rounded > allowed:
+                numbers[WIDTH] *= max(_NARROWER, math.sqrt(allowed / rounded))
+        return "point"
+
+    def _move(self, step: float) -> str:
+        """From the sample to all rows: their slacks are 1, and change along w as it is now."""
+        state = self.state
+        self._step_by(step)
+        state["direction"][:-1], state["direction"][-1] = state["w"], state["b"][0]
+        if self.problem.elsewhere:
+            self.core.fresh()
+        else:
+            state["rows"][0] = 1.0
+        state["sums"][-1] = 0.0
+        state["search"][_STEP] = 1.0
+        state["numbers"][[_BEFORE, WIDTH, EVERY]] = 0.0, _NEXT_WIDTH, 1.0
+        state["flags"][_MOVING] = 1
+        return "along"
+
+    def _primal(self) -> float:
+        """The objective times N."""
+        w = self.state["w"]
+        return self.s / 2 * float(w @ w) + float(self.state["totals"][_LOSS])

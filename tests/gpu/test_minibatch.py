@@ -1,0 +1,40 @@
+"""Pegasos on a device: the steps of the CPU."""
+
+import numpy as np
+import pytest
+
+import pegasos
+from pegasos.testing.toys import toy
+
+
+@pytest.mark.parametrize("sampling", ["iid", "permute", "cycle"])
+@pytest.mark.parametrize("mode", ["none", "regularized"])
+def test_pegasos_takes_batches_of_all_lanes(mode, sampling):
+    data = toy(2000, 5, 3, seed=15, absent=0.1)
+    solver = pegasos.Pegasos(batch_size=100, sampling=sampling)
+    options = {"lam": [0.01, 0.1, 1.0], "intercept": mode, "sample_weight": data.weight}
+    found = pegasos.solve(
+        data.X, data.Y, device="cpu", solver=solver, max_epochs=60, tol=1e-9, seed=0, **options
+    )
+    assert found.stop_reason == "max_epochs"
+    assert found.epochs == 60
+    assert found.solver.batch_size == 100
+    best = pegasos.solve(data.X, data.Y, tol=1e-9, **options).certificate
+    assert np.all(found.certificate.primal >= best.dual * (1 - 1e-12))
+    assert np.all(found.certificate.primal <= best.primal * 1.05)
+    assert np.all(found.certificate.dual >= 0.8 * best.dual)
+    again = pegasos.certify(data.X, data.Y, found.w, found.b, found.duals, **options)
+    np.testing.assert_allclose(again.primal, found.certificate.primal, rtol=1e-12)
+    np.testing.assert_allclose(again.dual, found.certificate.dual, rtol=1e-12)
+
+
+def test_pegasos_of_all_rows_is_that_of_the_cpu():
+    """Without chance the steps are the same ones."""
+    data = toy(300, 5, seed=16)
+    solver = pegasos.Pegasos(batch_size="all")
+    options = {"lam": 0.1, "intercept": "regularized", "solver": solver, "max_epochs": 20, "tol": 0}
+    found = pegasos.solve(data.X, data.Y[:, 0], device="cpu", **options)
+    other = pegasos.solve(data.X, data.Y[:, 0], **options)
+    np.testing.assert_allclose(found.w, other.w, rtol=1e-9)
+    np.testing.assert_allclose(found.duals, other.duals, rtol=1e-9)
+    assert found.certificate.primal == pytest.approx(other.certificate.primal, rel=1e-12)
