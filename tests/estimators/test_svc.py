@@ -253,6 +253,17 @@ def test_threads_change_nothing():
     assert two.certificate_.relative_gap.max() <= 1e-3
 
 
+def test_looks_on_the_way_change_nothing(monkeypatch):
+    X, y = data(4000)
+    fits = [pegasos.SVC(C=0.1, tol=0.1).fit(X, y)]
+    monkeypatch.setattr("pegasos.kernel.run._LOOK_AFTER", 0.0)
+    monkeypatch.setattr("pegasos.kernel.run._CERTIFICATES", 0.0)
+    monkeypatch.setattr("pegasos.kernel.run._LONGER", 1.0)  # a look after every slice
+    fits.append(pegasos.SVC(C=0.1, tol=0.1).fit(X, y))
+    np.testing.assert_array_equal(fits[0].dual_coef_, fits[1].dual_coef_)
+    assert fits[1].history_["epoch"].size > fits[0].history_["epoch"].size
+
+
 def test_rows_that_are_left_out_come_back():
     X, y = data(6000, 8, seed=3)
     records = []

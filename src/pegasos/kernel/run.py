@@ -17,6 +17,7 @@ from pegasos.outcome import StopReason
 _PATIENCE = 0.3  # seconds that a certificate may take after a Ctrl-C
 # A run that takes longer is certified on the way, so that an interrupt costs a part of it at most:
 # after so many seconds, then whenever it has gone on for a half, or for so many certificates' time.
+# Such a look never ends it: the model would depend on the clock.
 _LOOK_AFTER, _LONGER, _CERTIFICATES = 2.0, 1.5, 8.0
 
 
@@ -111,7 +112,8 @@ def run(
         elif most is not None and training.visits >= most * problem.n:
             reason = "max_epochs"
         near, spent = training.near(target), training.spent()
-        if not (near or spent or reason is not None or seconds >= look_at):
+        only_a_look = not (near or spent or reason is not None)
+        if only_a_look and seconds < look_at:
             continue
         asked_at = time.perf_counter()
         try:
@@ -123,7 +125,7 @@ def run(
         now = time.perf_counter()
         look_at = now - began + _CERTIFICATES * (now - asked_at)
         look_at = max(look_at, _LONGER * (now - began))
-        proven = bool(model.certificate.proves(tol))
+        proven = bool(model.certificate.proves(tol)) and not only_a_look
         if proven:
             model = training.finish(model)
         record = Record(
@@ -135,10 +137,12 @@ def run(
         asked = asked_to_stop(callbacks, record)
         if proven:
             reason = "converged"
+        elif asked and reason is None:
+            reason = "callback"
+        elif only_a_look:
+            continue
         elif model.certificate.relative_gap <= tol and reason is None:
             reason = "precision"  # rounding could be as large as tol
-        elif asked:
-            reason = "callback"
         elif spent and reason is None:
             reason = "precision"
         elif near:
