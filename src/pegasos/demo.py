@@ -20,14 +20,14 @@ from pegasos.solve import certify, solve
 
 C = 1.0
 TOL = 1e-3
+ROWS, FEWEST_ROWS = 100_000, 100
+PICTURE = Path("pegasos-demo.png")
 
 
-def main() -> None:
-    """Generate, train, compare, draw."""
-    options = _options()
-    train = options.rows
+def run(train: int = ROWS, picture: Path = PICTURE, seed: int = 0) -> None:
+    """Generate so many documents, train, compare, draw."""
     print(f"Generating {train:,} news-like documents (and {train // 5:,} to test on) ...")
-    X, y = make_news(train + train // 5, seed=0)
+    X, y = make_news(train + train // 5, seed=seed)
     X_test, y_test, X, y = X[train:], y[train:], X[:train], y[:train]
     print(f"  {X.shape[0]:,} x {X.shape[1]:,}, {X.nnz / 1e6:.1f} M non-zeros\n")
 
@@ -44,18 +44,19 @@ def main() -> None:
     ]
     rows += [(name, _timed(lambda m=model: m.fit(X, y)), model) for name, model in _peers(train)]
     _table(rows, X, y, X_test, y_test)
-    picture = _draw(X, y, rows, options.picture)
+    _draw(X, y, rows, picture)
     print(f"\nThe gap curves are in {picture}")
 
 
-def _options() -> argparse.Namespace:
+def main() -> None:
+    """``python -m pegasos.demo``."""
     parser = argparse.ArgumentParser(prog="pegasos.demo", description=__doc__.split("\n")[0])
-    parser.add_argument("--rows", type=int, default=100_000, help="documents to train on")
-    parser.add_argument("--picture", type=Path, default=Path("pegasos-demo.png"))
+    parser.add_argument("--rows", type=int, default=ROWS, help="documents to train on")
+    parser.add_argument("--picture", type=Path, default=PICTURE)
     options = parser.parse_args()
-    if options.rows < 100:
-        parser.error(f"--rows must be at least 100, got {options.rows}")
-    return options
+    if options.rows < FEWEST_ROWS:
+        parser.error(f"--rows must be at least {FEWEST_ROWS}, got {options.rows}")
+    run(options.rows, options.picture)
 
 
 def _show(record: Record) -> None:
@@ -105,7 +106,7 @@ def _table(rows: list[Any], X: Any, y: Any, X_test: Any, y_test: Any) -> None:
     print("(one run each; the bound is the dual of the second row's certificate)")
 
 
-def _draw(X: Any, y: Any, rows: list[Any], path: Path) -> Path:
+def _draw(X: Any, y: Any, rows: list[Any], path: Path) -> None:
     import matplotlib
 
     matplotlib.use("Agg")
@@ -128,7 +129,6 @@ def _draw(X: Any, y: Any, rows: list[Any], path: Path) -> Path:
     axes.legend(fontsize=8)
     figure.savefig(path, dpi=120)
     plt.close(figure)
-    return path
 
 
 if __name__ == "__main__":

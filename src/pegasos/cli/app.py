@@ -9,9 +9,7 @@ import sys
 
 import typer
 
-from pegasos.cli.exits import ends
-
-COMMANDS = ("train", "predict", "cv", "certify", "convert", "export", "inspect")
+COMMANDS = ("train", "predict", "cv", "certify", "convert", "export", "inspect", "demo")
 """Each is a function in the module of its name."""
 
 
@@ -28,7 +26,6 @@ def make_app(commands: tuple[str, ...] = COMMANDS) -> typer.Typer:
     made.callback(invoke_without_command=True)(_about)
     for name in commands:
         made.command(name)(getattr(importlib.import_module(f"pegasos.cli.{name}"), name))
-    made.command("demo")(_demo)
     return made
 
 
@@ -41,14 +38,6 @@ def _about(
 
         print(__version__)
         raise typer.Exit
-
-
-@ends
-def _demo() -> None:
-    """Train on generated data, side by side with scikit-learn."""
-    from pegasos.demo import main as run
-
-    run()
 
 
 def main() -> None:
