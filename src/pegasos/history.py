@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pegasos.certificate import Certificate
+from pegasos.certificate import Certificate, relative_gap
 
 COLUMNS = ("epoch", "seconds", "examples", "primal", "dual", "gap", "relative_gap")
 
@@ -69,6 +69,9 @@ def asked_to_stop(callbacks: Iterable[Callable[[Record], Any]], record: Record) 
     return any(isinstance(answer, bool | np.bool_) and bool(answer) for answer in answers)
 
 
+_MOST_KEPT = 200  # records of a history that goes into a file
+
+
 class History(Mapping[str, NDArray[Any]]):
     """The records as a table: ``history["gap"]`` is a column, ``history.records`` the rows.
 
@@ -95,6 +98,27 @@ class History(Mapping[str, NDArray[Any]]):
     def __len__(self) -> int:
         """The number of columns."""
         return len(self.columns)
+
+    def kept(self) -> dict[str, list[float]]:
+        """What files keep of it: of at most 200 records the means over lanes, and the worst gap.
+
+        ``relative_gap`` is that of the means: a bound on all lanes together.
+        """
+        last = len(self.records) - 1
+        chosen = np.unique(np.linspace(0, last, min(last + 1, _MOST_KEPT)).round().astype(int))
+        records = [self.records[at] for at in chosen]
+        if not records:
+            return {}
+        primal = np.array([np.mean(record.primal) for record in records])
+        dual = np.array([np.mean(record.dual) for record in records])
+        return {
+            "seconds": [float(record.seconds) for record in records],
+            "epoch": [float(record.epoch) for record in records],
+            "primal": primal.tolist(),
+            "dual": dual.tolist(),
+            "relative_gap": relative_gap(primal, dual).tolist(),
+            "worst_gap": [float(np.max(record.relative_gap)) for record in records],
+        }
 
     def __repr__(self) -> str:
         """The size, and the last record."""

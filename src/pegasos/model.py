@@ -32,6 +32,8 @@ class LinearModel:
     parameters: Mapping[str, Any] = field(default_factory=dict)  # C, lam, loss, intercept, tol, ...
     training: Mapping[str, Any] = field(default_factory=dict)  # stop_reason, solver, epochs, ...
     data: Mapping[str, Any] = field(default_factory=dict)  # fingerprint of the training rows
+    history: Mapping[str, Any] = field(default_factory=dict)  # ``History.kept``
+    path: Mapping[str, Any] = field(default_factory=dict)  # ``Path.kept``, if C was chosen by one
     feature_names: tuple[str, ...] | None = None
     calibrators: tuple[Calibrator, ...] | None = None  # one per lane, for probabilities
     steps: tuple[Step, ...] = ()  # what rows go through first

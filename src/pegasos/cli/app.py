@@ -9,7 +9,7 @@ import sys
 
 import typer
 
-COMMANDS = ("train", "predict", "cv", "certify", "convert", "export", "inspect", "demo")
+COMMANDS = ("train", "predict", "cv", "certify", "convert", "export", "inspect", "report", "demo")
 """Each is a function in the module of its name."""
 
 

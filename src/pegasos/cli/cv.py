@@ -88,7 +88,10 @@ def cv(
         if interrupted:
             voice.tell("interrupted: this is the best of the C so far; no model was trained")
         elif train_best is not None:
-            fitted, _ = fit_and_save(voice, fit, rows, train_best, overwrite, C=C, lam=None)
+            path = walk.kept(best, "accuracy")
+            fitted, _ = fit_and_save(
+                voice, fit, rows, train_best, overwrite, C=C, lam=None, path=path
+            )
             code = code_of(fitted) or code
     voice.finish()
     raise typer.Exit(code)

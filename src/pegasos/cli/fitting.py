@@ -178,6 +178,7 @@ def fitted_of(
             "epochs": float(outcome.epochs),
             "seconds": float(outcome.seconds),
         },
+        history=outcome.history.kept(),
     )
     return Fitted(model, outcome)
 

@@ -33,13 +33,13 @@ def refuse_existing(target: Path, overwrite: bool) -> None:
         raise CommandError(f"{target} is there already: --overwrite replaces it")
 
 
-def check_target(target: Path, overwrite: bool) -> None:
-    """Tell before anything else is done that a model cannot be written there."""
+def check_target(target: Path, overwrite: bool, what: str = "a model") -> None:
+    """Tell before anything else is done that it cannot be written there."""
     refuse_existing(target, overwrite)
     if not target.parent.is_dir():
         raise CommandError(f"{target.parent}: there is no such folder")
     if target.exists() and not target.is_file():
-        raise CommandError(f"{target} is a folder or a device: a model needs a file of its own")
+        raise CommandError(f"{target} is a folder or a device: {what} needs a file of its own")
     if not os.access(target.parent, os.W_OK):
         raise CommandError(f"{target.parent}: nothing can be written in this folder")
 
@@ -55,10 +55,11 @@ def fit_and_save(
     lam: float | None,
     saving: Saving | None = None,
     command: dict[str, Any] | None = None,
+    path: dict[str, Any] | None = None,
 ) -> tuple[Fitted, bool]:
     """Train, save and tell; whether a signal came. One after the fit does not lose the model.
 
-    ``command`` is what a checkpoint keeps.
+    ``command`` is what a checkpoint keeps, ``path`` the way C was chosen.
     """
     with Interruption() as asked:
         with ExitStack() as stack:
@@ -68,6 +69,7 @@ def fit_and_save(
             if saving is not None:
                 training = _checkpointed(stack, saving, training, given, rows.data, command)
             fitted = fit(training, rows.data, given, rows.steps, rows.columns)
+            fitted = replace(fitted, model=replace(fitted.model, path=path or {}))
         save_model(fitted, target, overwrite)
     try:
         report(voice, fitted, given.tol, target, rows.seconds)

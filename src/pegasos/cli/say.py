@@ -9,8 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from pegasos.certificate import Certificate
 from pegasos.cli.arguments import SayArguments
+from pegasos.words import class_name, in_words, percent, seconds, size, worst
+
+__all__ = [
+    "Voice", "class_name", "in_words", "percent", "plain", "seconds", "shown", "size",
+    "table_lines", "worst",
+]  # fmt: skip
 
 
 class Voice:
@@ -82,46 +87,4 @@ def shown(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, float):
         return str(int(value)) if value.is_integer() and abs(value) < 1e15 else f"{value:.10g}"
-    return str(value)
-
-
-def worst(certificate: Certificate) -> float:
-    """The largest relative gap of all lanes."""
-    return float(np.max(certificate.relative_gap))
-
-
-def in_words(gap: float) -> str:
-    """What a relative gap proves."""
-    if math.isinf(gap):
-        return "nothing is proven about the objective yet"
-    if gap > 1:
-        return f"the objective is proven to be at most {1 + gap:.3g} times the best possible"
-    return f"proven within {percent(gap)} of the best possible objective"
-
-
-def percent(share: float) -> str:
-    """A share with two digits, however small."""
-    share = max(share, 0.0)
-    return f"{100 * share:.2g}%" if share < 0.1 else f"{100 * share:.3g}%"
-
-
-def size(count: float) -> str:
-    """Bytes for people."""
-    for unit in ("bytes", "kB", "MB", "GB"):
-        if count < 1000:
-            return f"{count:.3g} {unit}"
-        count /= 1000
-    return f"{count:.3g} TB"
-
-
-def seconds(value: float) -> str:
-    """A time for people."""
-    return f"{value:.2f} s" if value < 100 else f"{value:.0f} s"
-
-
-def class_name(value: Any) -> str:
-    """A class as it is written in files: whole numbers without a point."""
-    value = value.item() if isinstance(value, np.generic) else value
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
     return str(value)

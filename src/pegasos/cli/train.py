@@ -22,9 +22,11 @@ from pegasos.cli.arguments import (
 from pegasos.cli.exits import CommandError, UsageError, ends
 
 if TYPE_CHECKING:
+    from pegasos.cli.fitting import Fitted
     from pegasos.cli.job import Job
     from pegasos.cli.reading import Prepared
     from pegasos.cli.say import Voice
+    from pegasos.data.dataset import Options
 
 
 @ends
@@ -78,6 +80,15 @@ def train(
             "--dask-timeout", help="Seconds without a sign of life after which a worker is lost."
         ),
     ] = 60.0,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            "--report",
+            metavar="FILE",
+            help="Make a page about the model (HTML): of the rows of --eval, or of the training "
+            "rows.",
+        ),
+    ] = None,
     overwrite: Overwrite = False,
     *,
     read: ReadArguments,
@@ -97,7 +108,7 @@ def train(
 
       pegasos train a9a a9a.model --C 0.1 --tol 1e-4 --eval a9a.t
 
-      pegasos train reviews.csv --text review --label stars
+      pegasos train reviews.csv --text review --label stars --report report.html
 
       pegasos train big.svm --memory 2G --checkpoint big.ckpt
 
@@ -122,6 +133,8 @@ def train(
     target = model or named.with_name(named.name + ".model") if data is not None else Path()
     job = Job(named, target, C, lam, evaluate, cv, memory, cache_dir, read, prepare, fit)
     if dask is not None:
+        if report is not None:
+            raise UsageError("--report does not go with --dask: use pegasos report afterwards")
         from pegasos.cli.dask import train_on_dask
 
         fitted = train_on_dask(voice, job, dask, dask_timeout, overwrite, save)
@@ -133,6 +146,10 @@ def train(
     if job.cv is not None and job.read.multilabel:
         raise CommandError("--cv takes classes, not rows with several labels")
     check_target(job.target, overwrite)
+    if report is not None:
+        if report.absolute() == job.target.absolute():
+            raise UsageError(f"--report {report} is where the model goes: give it another name")
+        check_target(report, overwrite, "a report")
     training_of(job.fit, job.C, job.lam, 0.0)  # wrong options are told before the file is read
     rows = _rows(voice, job)
     fitted, asked = fit_and_save(
@@ -154,10 +171,26 @@ def train(
             from pegasos.cli.predict import accuracy_on
 
             voice.result(eval_accuracy=accuracy_on(fitted.model, job.evaluate, rows.options))
+        if report is not None and not asked:
+            _make_report(voice, fitted, job, rows.options, report, overwrite)
         voice.finish()
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"the model is in {job.target}") from None
     raise typer.Exit(code_of(fitted))
+
+
+def _make_report(
+    voice: Voice, fitted: Fitted, job: Job, options: Options, target: Path, overwrite: bool
+) -> None:
+    """Of rows that were not trained on, if there are."""
+    from pegasos.cli.report import report_on
+
+    data = job.data if job.evaluate is None else job.evaluate
+    trained = job.evaluate is None or job.evaluate.absolute() == job.data.absolute()
+    made = report_on(fitted.model, job.target, data, options, trained=trained)
+    made.save(target, overwrite=overwrite)
+    voice.tell(f"the report is in {target}")
+    voice.result(report=str(target))
 
 
 def _names_a_model(data: Path) -> bool:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -46,6 +48,7 @@ class LinearClassifier(Classifier):
 
     _labels: Literal["dense", "sparse"] | None = None  # y was an indicator matrix
     _pairs: bool = False  # pairs of classes were trained, and vote
+    _kept: Mapping[str, Mapping[str, Any]] = MappingProxyType({})  # what a file had of the fit
 
     def decision_function(self, X: Any) -> Any:
         """w.x + b: (n,) for two classes, positive for the second; (n, classes) for more.
@@ -268,6 +271,7 @@ class LinearClassifier(Classifier):
         ``coef`` is given where it is not that of ``outcome``; so is ``proof``, the certificate of
         what was trained, where that was changed afterwards.
         """
+        self._forget("_kept")
         self.coef_ = outcome.W[:-1].T if coef is None else coef
         self.intercept_ = outcome.b
         self.n_iter_ = max(1, int(np.ceil(outcome.epochs)))

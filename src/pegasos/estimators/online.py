@@ -19,7 +19,7 @@ from pegasos.tasks.online import Online
 
 _PROVEN = (
     "certificate_", "dual_gap_", "objective_", "history_", "stop_reason_", "solver_",
-    "solver_reason_",
+    "solver_reason_", "_kept",
 )  # fmt: skip
 
 

@@ -33,8 +33,9 @@ def save(model: Any, path: str | os.PathLike[str], *, overwrite: bool = True) ->
     """Save a fitted ``LinearSVC`` or ``LinearSVCCV``, a ``LinearModel``, or what ``load`` gave.
 
     The file appears whole or not at all; without ``overwrite`` an existing one raises
-    FileExistsError. Not saved are the duals and the history of the fit, and parameters that are
-    neither numbers nor text: callbacks, random states, the options of a configured solver.
+    FileExistsError. Of the history of the fit the largest gaps are saved, of a path over C the mean
+    scores: for reports. Not saved are the duals, and parameters that are neither numbers nor text:
+    callbacks, random states, the options of a configured solver.
     """
     model_file.write(to_model(model), path, overwrite=overwrite)
 
@@ -88,6 +89,8 @@ def to_model(model: Any) -> LinearModel:
         certificate=getattr(model, "certificate_", None),
         parameters=parameters,
         training=training,
+        history=_history(model),
+        path=_path(model),
         feature_names=None if names is None else tuple(map(str, names)),
         calibrators=None if calibrators is None else tuple(calibrators),
         steps=steps,
@@ -110,6 +113,7 @@ def to_estimator(model: LinearModel) -> LinearSVC | Pipeline:
         estimator.dual_gap_ = model.certificate.gap
         estimator.objective_ = model.certificate.primal
     estimator.history_ = History([])
+    estimator._kept = {"history": model.history, "path": model.path}
     for name in _FITTED:
         if name.rstrip("_") in model.training:
             setattr(estimator, name, model.training[name.rstrip("_")])
@@ -127,6 +131,20 @@ def to_estimator(model: LinearModel) -> LinearSVC | Pipeline:
             estimator.feature_names_in_ = np.array(model.feature_names, dtype=object)
         return estimator
     return make_pipeline(*(StepTransformer(step) for step in model.steps), estimator)
+
+
+def _history(model: LinearClassifier) -> Mapping[str, Any]:
+    """That of the fit, or what a file had of it."""
+    history = getattr(model, "history_", None)
+    return history.kept() if history and history.records else model._kept.get("history", {})
+
+
+def _path(model: LinearClassifier) -> Mapping[str, Any]:
+    if not hasattr(model, "path_"):
+        return model._kept.get("path", {})
+    scoring = getattr(model, "scoring", None)
+    name = scoring if isinstance(scoring, str) else "accuracy" if scoring is None else "score"
+    return dict(model.path_.kept(model.best_index_, name))
 
 
 def _scheme(model: LinearClassifier) -> Scheme:

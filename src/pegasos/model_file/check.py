@@ -12,6 +12,7 @@ from pegasos.model import LinearModel, Scheme
 from pegasos.model_file.errors import WrongContent
 from pegasos.tasks.probability import Calibrator, Isotonic, Sigmoid
 
+_HISTORY = {"seconds", "epoch", "primal", "dual", "relative_gap", "worst_gap"}
 _BLOCK = 1 << 20  # values looked at together, so that looking takes no memory
 
 
@@ -35,6 +36,7 @@ def check_model(model: LinearModel) -> None:
     _check_classes(model)
     if model.certificate is not None:
         _check_certificate(model)
+    _check_course(model)
     if model.feature_names is not None:
         need(
             len(model.feature_names) == model.features,
@@ -47,6 +49,28 @@ def check_model(model: LinearModel) -> None:
         )
         for one in model.calibrators:
             _check_calibrator(one)
+
+
+def _check_course(model: LinearModel) -> None:
+    """The way to the model: what is there is a table of numbers, all of it."""
+    path = dict(model.path)
+    chosen, scoring, folds = (path.pop(name, None) for name in ("chosen", "scoring", "folds"))
+    for what, table, names in (
+        ("history", model.history, _HISTORY),
+        ("path", path, {"C", "mean", "error"}),
+    ):
+        if not table and not getattr(model, what):
+            continue
+        columns = list(table.values())
+        right = names <= set(table) and all(isinstance(column, list) for column in columns)
+        right = right and len({len(column) for column in columns}) == 1
+        right = right and all(type(value) is float for column in columns for value in column)
+        need(right, f"its {what} is no table of numbers")
+    if model.path:
+        inside = type(chosen) is int and 0 <= chosen < len(path["C"])
+        need(inside, "the C that was chosen is not on its path")
+        named = isinstance(scoring, str) and type(folds) is int
+        need(named, "its path does not say how it was scored")
 
 
 def _check_classes(model: LinearModel) -> None:

@@ -29,6 +29,7 @@ from pegasos.tasks.probability import Calibrator, Isotonic, Sigmoid
 
 _BOUNDS = ("primal", "dual", "rounding")
 _MAPPINGS = ("parameters", "training", "data")
+_COURSE = ("history", "path")  # written where there is one: the first files had none
 
 
 def encode(model: LinearModel) -> tuple[dict[str, Any], Arrays]:
@@ -54,7 +55,7 @@ def encode(model: LinearModel) -> tuple[dict[str, Any], Arrays]:
         put_text(arrays, "feature_names", model.feature_names)
     if model.calibrators is not None:
         _put_calibrators(arrays, model.calibrators)
-    for name in _MAPPINGS:
+    for name in (*_MAPPINGS, *(name for name in _COURSE if getattr(model, name))):
         try:
             meta[name] = to_plain(dict(getattr(model, name)))
         except TypeError as error:
@@ -84,7 +85,7 @@ def decode(meta: dict[str, Any], arrays: Arrays, size: int) -> LinearModel:
         feature_names=names,
         calibrators=calibrators,
         steps=tuple(_take_step(arrays, n, step, room) for n, step in enumerate(steps or ())),
-        **{name: _mapping(meta, name) for name in _MAPPINGS},
+        **{name: _mapping(meta, name) for name in (*_MAPPINGS, *(c for c in _COURSE if c in meta))},
     )
     need(not arrays, f"it has arrays of an unknown purpose: {', '.join(sorted(arrays)[:5])}")
     check_model(model)

@@ -80,6 +80,17 @@ class Path:
             return int(np.flatnonzero(mean >= mean[best] - self.error[best])[0])
         return best
 
+    def kept(self, chosen: int, scoring: str) -> dict[str, Any]:
+        """What files keep of it: a mean score and its error for each C, and which was chosen."""
+        return {
+            "C": self.C.tolist(),
+            "mean": self.mean.tolist(),
+            "error": self.error.tolist(),
+            "chosen": chosen,
+            "scoring": scoring,
+            "folds": int(self.scores.shape[1]),
+        }
+
 
 def cross_validate(
     training: Training,

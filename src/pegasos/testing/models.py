@@ -58,9 +58,21 @@ def random_model(
         parameters={"C": 0.1, "loss": "hinge", "class_weight": {1: 2.0}, "max_time": np.inf},
         training={"stop_reason": "converged", "n_iter": 7, "solver": "dual"},
         data={"rows": 10, "sha256": "ab" * 32},
+        history=_history(rng) if certified else {},
+        path=_path(rng) if certified else {},
         feature_names=tuple(f"x{k} ü\n" for k in range(features)) if named else None,
         calibrators=tuple(_calibrator(rng, k) for k in range(lanes)) if calibrated else None,
     )
+
+
+def _history(rng: np.random.Generator) -> dict[str, list[float]]:
+    names = ("seconds", "epoch", "primal", "dual", "relative_gap", "worst_gap")
+    return {name: rng.uniform(size=4).tolist() for name in names}
+
+
+def _path(rng: np.random.Generator) -> dict[str, Any]:
+    table = {"C": [0.1, 1.0], "mean": [0.5, np.nan], "error": rng.uniform(size=2).tolist()}
+    return {**table, "chosen": 0, "scoring": "accuracy", "folds": 3}
 
 
 def _calibrator(rng: np.random.Generator, lane: int) -> Calibrator:
@@ -73,7 +85,10 @@ def same(one: LinearModel, other: LinearModel) -> bool:
     """Whether two models are equal in every part, to the bit; ``steps`` by what they save."""
     dense = [model.coef.toarray() if sparse.issparse(model.coef) else model.coef
              for model in (one, other)]  # fmt: skip
-    plain = ("scheme", "certificate", "parameters", "training", "data", "feature_names")
+    plain = (
+        "scheme", "certificate", "parameters", "training", "data", "history", "path",
+        "feature_names",
+    )  # fmt: skip
     return (
         sparse.issparse(one.coef) == sparse.issparse(other.coef)
         and np.array_equal(*dense)

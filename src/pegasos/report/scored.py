@@ -1,0 +1,180 @@
+"""Rows that were scored, a block at a time: counts of all of them, scores of as many as fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pegasos import sparse
+from pegasos.certificate import Floats
+from pegasos.report import measures
+from pegasos.report.about import About
+from pegasos.report.measures import PerClass
+from pegasos.report.worst import Worst
+from pegasos.tasks.decision import chosen
+from pegasos.words import class_name
+
+_MOST_VALUES = 1 << 25  # scores that are kept: 256 MB
+
+
+@dataclass
+class Kept:
+    """Scores of every so many rows: curves and histograms are drawn of them."""
+
+    scores: Floats
+    truth: NDArray[Any]  # codes of classes (n,), or of labels (n, labels) of zeros and ones
+    weight: Floats
+    probabilities: Floats | None
+
+
+@dataclass
+class Scored:
+    """What was counted so far; ``add`` takes the next block."""
+
+    about: About
+    most: int = _MOST_VALUES
+    rows: int = 0
+    features: int = 0  # the widest block
+    values: int = 0  # stored, of the rows
+    weighted: bool = False
+    unknown: int = 0  # rows of classes that the model does not know
+    right: float = 0.0  # weight of the rows that are right
+    total: float = 0.0
+    stride: int = 1  # every so many rows are kept
+    worst: Worst = field(default_factory=Worst)
+
+    def __post_init__(self) -> None:
+        """Nothing counted."""
+        self.count = len(self.about.classes)
+        self.counts = np.zeros((0, 0) if self.about.labels else (self.count, self.count))
+        self.labels = PerClass(*np.zeros((3, self.count)))
+        self.wrong_labels = 0.0  # weight of single labels that are wrong
+        self._code = {name: code for code, name in enumerate(self.about.classes)}
+        self._parts: list[Kept] = []
+        self._size = 0
+
+    def add(
+        self,
+        scores: Floats,
+        y: Any,
+        *,
+        weight: Floats | None = None,
+        probabilities: Floats | None = None,
+        X: Any = None,
+        text: Sequence[str] | None = None,
+        label_names: Any = None,
+    ) -> None:
+        """Count a block; ``y`` are classes as they are written, or an indicator matrix."""
+        n = scores.shape[0]
+        self.weighted |= weight is not None
+        weight = np.ones(n) if weight is None else np.asarray(weight, dtype=np.float64).ravel()
+        if X is not None:
+            self.features = max(self.features, int(X.shape[1]))
+            self.values += int(X.nnz if sparse.issparse(X) else X.size)
+        self.total += float(weight.sum())
+        if self.about.labels:
+            kept = self._add_labels(scores.reshape(n, -1), y, weight, X, text, label_names)
+        else:
+            kept = self._add_classes(scores, y, weight, probabilities, X, text)
+        self._keep(kept, np.arange(self.rows, self.rows + n))
+        self.rows += n
+
+    def _add_classes(
+        self, scores: Floats, y: Any, weight: Floats, probabilities: Any, X: Any, text: Any
+    ) -> Kept:
+        if getattr(y, "ndim", 1) == 2:
+            raise ValueError("the data have several labels a row, the model has classes")
+        if self.about.binary and scores.ndim == 2:
+            scores = scores[:, -1] - scores[:, 0] if scores.shape[1] == 2 else scores[:, 0]
+        found, place = np.unique(np.asarray(y), return_inverse=True)
+        codes = np.array([self._code.get(class_name(v), -1) for v in found], dtype=np.intp)[place]
+        said = chosen(scores)
+        known = codes >= 0
+        self.unknown += int(np.count_nonzero(~known))
+        self.right += float(weight[codes == said].sum())
+        some = slice(None) if known.all() else known
+        truth, own = codes[some], scores[some]
+        self.counts += measures.confusion(truth, said[some], weight[some], self.count)
+        if own.ndim == 1:
+            rival, shown = 1 - truth, own[:, None]
+        else:
+            rival, best = measures.rivals(own, truth)
+            shown = np.column_stack([measures.own(own, truth), best])
+        margin = measures.margins(own, truth)
+        self.worst.add(self.rows, margin, truth, rival, shown, X, text, np.flatnonzero(known))
+        return Kept(scores, codes, weight, probabilities)
+
+    def _add_labels(
+        self, scores: Floats, y: Any, weight: Floats, X: Any, text: Any, names: Any
+    ) -> Kept:
+        truth = np.zeros(scores.shape, dtype=bool)
+        given = sparse.coo_matrix(y)
+        names = range(given.shape[1]) if names is None else names
+        columns = np.array([self._code.get(class_name(n), -1) for n in names], dtype=np.intp)
+        at, label = given.row[given.data != 0], columns[given.col[given.data != 0]]
+        truth[at[label >= 0], label[label >= 0]] = True
+        self.unknown += np.unique(at[label < 0]).size
+        said = scores > 0
+        wrong = (said != truth).any(axis=1)
+        wrong[at[label < 0]] = True
+        self.right += float(weight[~wrong].sum())
+        self.wrong_labels += float(weight @ (said != truth).sum(axis=1))
+        for total, part in zip(
+            vars(self.labels).values(), (truth, said, truth & said), strict=True
+        ):
+            total += weight @ part
+        margin = np.where(truth, scores, -scores)
+        worst = margin.argmin(axis=1)
+        everything = np.arange(scores.shape[0])
+        self.worst.add(
+            self.rows, margin[everything, worst], worst, truth[everything, worst].astype(np.intp),
+            scores[everything, worst][:, None], X, text, everything,
+        )  # fmt: skip
+        return Kept(scores, truth, weight, None)
+
+    def _keep(self, block: Kept, numbers: NDArray[np.intp]) -> None:
+        """Every ``stride``-th row; half as many when they would take too much memory."""
+        self._parts.append(_some(block, numbers % self.stride == 0))
+        self._size += self._parts[-1].scores.size
+        while self._size > self.most and self.rows + numbers.size > self.stride:
+            self.stride *= 2
+            self._parts = [_some(self.kept, slice(None, None, 2))]
+            self._size = self._parts[0].scores.size
+
+    @property
+    def kept(self) -> Kept:
+        """The rows that were kept."""
+        if len(self._parts) > 1:
+            self._parts = [_joined(self._parts)]
+        return self._parts[0]
+
+    @property
+    def accuracy(self) -> float:
+        """The share of rows that are right; of labels, in all of them."""
+        return self.right / self.total if self.total else float("nan")
+
+    @property
+    def per_class(self) -> PerClass:
+        """Of classes or labels."""
+        return self.labels if self.about.labels else PerClass.of_confusion(self.counts)
+
+
+def _some(block: Kept, rows: Any) -> Kept:
+    p = block.probabilities
+    return Kept(
+        block.scores[rows], block.truth[rows], block.weight[rows], None if p is None else p[rows]
+    )
+
+
+def _joined(parts: list[Kept]) -> Kept:
+    p = [part.probabilities for part in parts if part.probabilities is not None]
+    return Kept(
+        np.concatenate([part.scores for part in parts]),
+        np.concatenate([part.truth for part in parts]),
+        np.concatenate([part.weight for part in parts]),
+        np.concatenate(p) if len(p) == len(parts) else None,
+    )

@@ -1,0 +1,88 @@
+"""Strings and numbers as a page shows them."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import numpy as np
+
+# What HTML may not hold (controls, surrogates, noncharacters), and what turns text around.
+_UNSHOWN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufdd0-\ufdef"
+    + "".join(chr(plane << 16 | low) for plane in range(17) for low in (0xFFFE, 0xFFFF))
+    + "]"
+)
+_LONGEST = 1000  # characters of a string: a page holds hundreds
+
+
+def clean(text: str) -> str:
+    """The text with an escape such as ``\\x00`` in place of each character a page cannot show."""
+    cut = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    return _UNSHOWN.sub(_escape, cut)
+
+
+def _escape(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return (
+        f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 65536 else f"\\U{code:08x}"
+    )
+
+
+def short(text: str, most: int) -> str:
+    """The text on one line, of at most so many characters."""
+    line = " ".join(text.split()) if text.strip() else text
+    return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
+
+
+def number(value: Any, digits: int = 4) -> str:
+    """A number with so many digits that count; thousands have commas."""
+    value = float(value)
+    if math.isnan(value):
+        return "–"
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    if value == 0:
+        return "0"
+    size = abs(value)
+    if size < 1e-4 or size >= 1e15:
+        text = f"{value:.{digits - 1}e}"
+        mantissa, power = text.split("e")
+        text = f"{mantissa.rstrip('0').rstrip('.') if '.' in mantissa else mantissa}e{int(power)}"
+    else:
+        places = max(0, digits - 1 - math.floor(math.log10(size)))
+        text = f"{value:,.{places}f}"
+        text = text.rstrip("0").rstrip(".") if "." in text else text
+    return text.replace("-", "−")
+
+
+def count(value: Any) -> str:
+    """A number of rows, or a sum of weights."""
+    value = float(value)
+    return f"{value:,.0f}" if value == round(value) else number(value)
+
+
+def share(value: Any, places: int = 1) -> str:
+    """A share as percent."""
+    value = float(value)
+    return "–" if not math.isfinite(value) else f"{100 * value:.{places}f}%"
+
+
+def plain(value: Any) -> str:
+    """Any value of a parameter."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return number(value, 6)
+    if isinstance(value, int):
+        return f"{value:,}".replace("-", "−")
+    if isinstance(value, dict):
+        return ", ".join(f"{plain(key)}: {plain(item)}" for key, item in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(plain(item) for item in value)
+    return short(str(value), 300)
