@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -200,10 +200,12 @@ class _Run(RunState):
                 self.save()
             began = time.perf_counter()
             before = self.state.seen
-            reached = self.solver.advance(
-                self.problem, self.state, work=self.slice_rows, stop_seen=stop_seen,
-                stop_steps=stop_steps,
-            )  # fmt: skip
+            # A state that was read is to blame for what it makes impossible.
+            with self.part.understood() if self.part and self.resumed else nullcontext():
+                reached = self.solver.advance(
+                    self.problem, self.state, work=self.slice_rows, stop_seen=stop_seen,
+                    stop_steps=stop_steps,
+                )  # fmt: skip
             spent = time.perf_counter() - began
             tick(self.callbacks, self.pace())
             if not reached or self.state.seen - before >= self.slice_rows // 2:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from pegasos.limits import Limits
 from pegasos.outcome import Callback, Monitor, Outcome, StopReason
 from pegasos.problem import Problem
 from pegasos.snapshot import Arrays, Lanes, Model
-from pegasos.solvers import Choice, Solver
+from pegasos.solvers import Choice, Solver, restored
 from pegasos.solvers.auto import fixed
 from pegasos.solvers.base import State
 
@@ -67,6 +68,7 @@ class RunState:
         self.told = bool(callbacks) if told is None else told  # records come sooner
         self.changes = 0  # of solver
         self.cut_short = False  # by a limit or an interrupt
+        self.resumed = False
         self.records: list[Record] = []
         self.certifying = 0.0
         self.exhausted = False  # some lane was left unproven, at the last digits of float64
@@ -144,24 +146,34 @@ class RunState:
 
     def restore(self, about: dict[str, Any], arrays: Arrays) -> bool:
         """Go on from what ``saved`` gave; whether that is an end."""
-        self.model = Model.of(arrays)
-        self.records = snapshot.records_of(arrays)
-        self.before, self.certifying = about["seconds"], about["certifying"]
-        self.reasons, self.seen_before = about["reasons"], about["seen_before"]
-        self.exhausted = about["exhausted"]
-        for _ in range(about["changes"]):
-            self.change_solver()
-        self.reason = about["reason"]
-        if about["ended"]:
-            return True
-        self.waiting = snapshot.lanes_of(about["waiting"])
-        self.live, self.spent = snapshot.lanes_of(about["live"])[0]
-        self.schedule = snapshot.schedule_of(about["schedule"])
-        self.trend = (about["trend"][0], about["trend"][1])
-        self.problem = self.of_lanes(self.live)
-        self.state, self.warm = snapshot.state_of(about["state"], arrays), False
-        if self.monitor is not None:
-            self.monitor.restore(snapshot.under(_MONITOR, arrays), self.records)
+        assert self.part is not None
+        with self.part.understood():
+            self.model = Model.of(arrays, self.model)
+            self.records = snapshot.records_of(arrays)
+            self.before, self.certifying = float(about["seconds"]), float(about["certifying"])
+            snapshot.expect(0 <= self.before < math.inf, "its time is none")
+            self.reasons, self.seen_before = about["reasons"], about["seen_before"]
+            known = all(one is None or one in get_args(StopReason) for one in self.reasons)
+            snapshot.expect(known and snapshot.whole(self.seen_before), "its course is none")
+            self.exhausted = bool(about["exhausted"])
+            for _ in range(about["changes"]):
+                self.change_solver()
+            self.reason = str(about["reason"])
+            if about["ended"]:
+                return True
+            lanes = self.whole.lanes
+            self.waiting = snapshot.lanes_of(about["waiting"], lanes)
+            self.live, self.spent = snapshot.lanes_of(about["live"], lanes)[0]
+            self.schedule = snapshot.schedule_of(about["schedule"], self.whole.n, self.record_every)
+            epochs, gaps = ([float(value) for value in column] for column in about["trend"])
+            snapshot.expect(len(epochs) == len(gaps), "its trend is none")
+            self.trend = (epochs, gaps)
+            self.problem = self.of_lanes(self.live)
+            self.state, self.warm = snapshot.state_of(about["state"], arrays), False
+            restored.check(self.solver, self.problem, self.state)
+            if self.monitor is not None:
+                self.monitor.restore(snapshot.under(_MONITOR, arrays), self.records)
+        self.resumed = True
         return False
 
     def of_lanes(self, lanes: NDArray[np.intp]) -> Problem:

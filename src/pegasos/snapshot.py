@@ -40,9 +40,17 @@ class Model:
         return {"W": self.W, "b": self.b, "duals": self.duals, **bounds}
 
     @classmethod
-    def of(cls, arrays: Arrays) -> Model:
-        """From what ``arrays`` gave."""
+    def of(cls, arrays: Arrays, like: Model) -> Model:
+        """From what ``arrays`` gave; ``like`` has the shapes of another."""
+        expected = like.arrays()
+        for name, array in expected.items():
+            found = arrays[name]
+            gone = name == "duals" and found.shape[0] == 0  # those of a run that ended may be
+            same = found.shape[gone:] == array.shape[gone:] and found.dtype == np.float64
+            expect(same, f"{name} has the shape {found.shape}, not {array.shape}")
+            expect(np.isfinite(found).all(), f"{name} is not finite")
         proof = Certificate(*(arrays[name] for name in _BOUNDS))
+        expect((proof.dual <= proof.primal + proof.rounding).all(), "its bounds contradict")
         return cls(arrays["W"], arrays["b"], arrays["duals"], proof)
 
 
@@ -82,6 +90,7 @@ def records_of(arrays: Arrays) -> list[Record]:
         arrays[f"record/{name}"].tolist() for name in ("epoch", "seconds", "examples", "score")
     )
     bounds = [arrays[f"record/{name}"] for name in _BOUNDS]
+    expect(np.isfinite([*epoch, *seconds, *examples]).all(), "its records are not finite")
     return [
         Record(
             epoch[i], seconds[i], int(examples[i]),
@@ -97,10 +106,15 @@ def schedule_values(schedule: Schedule) -> dict[str, Any]:
     return vars(schedule).copy()
 
 
-def schedule_of(values: dict[str, Any]) -> Schedule:
-    """From what ``schedule_values`` gave."""
-    schedule = Schedule.__new__(Schedule)
-    vars(schedule).update(values)
+def schedule_of(values: dict[str, Any], n: int, every: float | None) -> Schedule:
+    """From what ``schedule_values`` gave, for a run over n rows."""
+    schedule = Schedule(n, every)
+    plain = {name: values[name] for name in vars(schedule)}
+    counts = [plain[name] for name in ("first", "last", "next_due", "next_stop")]
+    expect(plain["n"] == n and plain["every"] == schedule.every, "its schedule is another run's")
+    expect(plain["growth"] in (1.25, 4.0), "its schedule does not grow")
+    expect(all(whole(count) for count in counts) and min(counts[0], *counts[2:]) > 0, "no schedule")
+    vars(schedule).update(plain)
     return schedule
 
 
@@ -109,6 +123,20 @@ def lanes_values(groups: list[Lanes]) -> list[Any]:
     return [[lanes.tolist(), spent] for lanes, spent in groups]
 
 
-def lanes_of(values: list[Any]) -> list[Lanes]:
-    """From what ``lanes_values`` gave."""
+def lanes_of(values: list[Any], count: int) -> list[Lanes]:
+    """From what ``lanes_values`` gave, of ``count`` lanes."""
+    for lanes, spent in values:
+        known = all(whole(lane) and lane < count for lane in lanes)
+        expect(known and len(set(lanes)) == len(lanes) > 0 and whole(spent), "lanes of another run")
     return [(np.array(lanes, dtype=np.intp), spent) for lanes, spent in values]
+
+
+def whole(value: Any) -> bool:
+    """Whether it is a count."""
+    return type(value) is int and 0 <= value < 1 << 60
+
+
+def expect(true: Any, what: str) -> None:
+    """Raise for what cannot be."""
+    if not true:
+        raise ValueError(what)

@@ -186,6 +186,20 @@ class Part:
         self.checkpoint.save(self.name, about, arrays)
         self._last = time.monotonic()
 
+    @contextmanager
+    def understood(self) -> Iterator[None]:
+        """A block in which what was loaded proves to be no run's, by what it raises."""
+        try:
+            yield
+        except CheckpointError:
+            raise
+        except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as error:
+            raise CheckpointError(
+                self.checkpoint.folder,
+                f"the run {self.name!r} in it makes no sense ({error}). Resume from a copy, or "
+                "train anew",
+            ) from error
+
     def last_words(self) -> AbstractContextManager[None]:
         """A block in which a full disk is told, and no more: the run ends anyway."""
         return _warned_of_full_disk()

@@ -90,11 +90,22 @@ def read(folder: Path) -> dict[str, Any]:
     text, _, crc = path.read_bytes().rstrip(b"\n").rpartition(b"\n")
     if f"{zlib.crc32(text):08x}".encode() != crc:
         raise CheckpointError(path, "is damaged: its checksum does not match. Train anew")
-    about = json.loads(text)
+    try:
+        about = json.loads(text)
+        if not isinstance(about, dict):
+            raise ValueError("no object")
+    except (ValueError, RecursionError) as error:
+        raise CheckpointError(path, f"makes no sense ({error}). Train anew") from None
     if about.get("format") != _FORMAT or about.get("version") != _VERSION:
         raise CheckpointError(
             path, f"has format version {about.get('version')}; this pegasos reads {_VERSION}"
         )
+    parts = {"package": str, "kernels": str, "told": bool, "data": dict, "parameters": dict}
+    wrong = [name for name, kind in parts.items() if not isinstance(about.get(name), kind)]
+    if not wrong and type(about["parameters"].get("seed")) is not int:
+        wrong = ["seed"]
+    if wrong:
+        raise CheckpointError(path, f"makes no sense: {wrong[0]} is missing, or none. Train anew")
     return dict(about)
 
 

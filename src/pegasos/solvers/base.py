@@ -89,6 +89,7 @@ class Solver(ABC):
     by_blocks: ClassVar[bool] = False  # trains on rows that are not in memory
     lanes_apart: ClassVar[bool] = False  # trains one lane after the other
     default_epochs: ClassVar[float | None] = 1000  # limit where the user sets none
+    phases: ClassVar[int] = 0  # of an iteration: what state["place"] counts
 
     def lanes_at_once(self, problem: Problem) -> int:
         """How many lanes are trained together."""

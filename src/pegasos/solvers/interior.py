@@ -38,7 +38,7 @@ from pegasos.solvers import normal
 from pegasos.solvers.base import Solver, State
 from pegasos.solvers.by_blocks import BlockInterior
 from pegasos.solvers.interior_passes import OneLane, Passes
-from pegasos.solvers.interior_phases import DUAL, LOSS, POINT, STALLED, SWAPPED, Iteration
+from pegasos.solvers.interior_phases import DUAL, LOSS, PHASES, POINT, STALLED, SWAPPED, Iteration
 
 PER_LANE = frozenset(
     {
@@ -62,6 +62,7 @@ class InteriorPoint(Solver):
     by_blocks: ClassVar[bool] = True
     lanes_apart: ClassVar[bool] = True
     default_epochs: ClassVar[float | None] = None
+    phases: ClassVar[int] = len(PHASES)
 
     def start(self, problem: Problem, seed: int, duals: Floats | None = None) -> State:  # noqa: ARG002
         """Start in the middle of the box; with a free intercept, nearer to sum a y = 0."""

@@ -44,7 +44,16 @@ from pegasos.problem import Problem
 from pegasos.solvers import normal
 from pegasos.solvers.base import Solver, State
 from pegasos.solvers.by_blocks import BlockNewton
-from pegasos.solvers.newton_phases import AIM, EVERY, SAMPLED, STALLED, WIDTH, Iteration, point_gap
+from pegasos.solvers.newton_phases import (
+    AIM,
+    EVERY,
+    PHASES,
+    SAMPLED,
+    STALLED,
+    WIDTH,
+    Iteration,
+    point_gap,
+)
 
 _DEFAULT_AIM = 1e-3  # outside of a run
 _FIRST_WIDTH = 2.0  # at w = 0 every slack is 1
@@ -68,6 +77,7 @@ class Newton(Solver):
     by_blocks: ClassVar[bool] = True
     lanes_apart: ClassVar[bool] = True
     default_epochs: ClassVar[float | None] = None
+    phases: ClassVar[int] = len(PHASES)
 
     def __post_init__(self) -> None:
         """Check the option."""

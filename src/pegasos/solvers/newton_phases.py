@@ -26,7 +26,7 @@ _SAMPLE_WIDTH = 0.2  # at which the sample has done its part
 _NEXT_WIDTH = 0.4  # with which all rows begin: what they differ by from the sample is within
 _LAST_DIGITS = 1e-14
 
-_PHASES = ("point", "along", "line")
+PHASES = ("point", "along", "line")
 
 # Entries of state["totals"], in the order of _core.Newton.point.
 _LOSS, _DUAL, _ROUNDED, _BALANCE = range(4)
@@ -76,7 +76,7 @@ class Iteration:
         # Of a sample, the loss and so the penalty are a part.
         self.s = float(self.problem.s[0]) / self.every
         phase, index = (int(v) for v in state["place"])
-        name = _PHASES[phase]
+        name = PHASES[phase]
         if index == 0 and name != "along":
             getattr(self, f"_begin_{name}")()
         lo, hi = self.ranges[index]
@@ -84,7 +84,7 @@ class Iteration:
         state["place"][1] += 1
         if index + 1 == len(self.ranges):
             following = getattr(self, f"_end_{name}")()
-            state["place"][:] = _PHASES.index(following), 0
+            state["place"][:] = PHASES.index(following), 0
         return max(1, (hi - lo) // self.every)
 
     # Where the step leads: the duals there, the matrix, and the next direction.
