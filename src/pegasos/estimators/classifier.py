@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 
 from pegasos.tasks.probability import method_of
+
+if TYPE_CHECKING:
+    from pegasos.report import Report
 
 
 def has_probabilities(estimator: Any) -> bool:
@@ -46,6 +49,27 @@ class Classifier(ClassifierMixin, BaseEstimator):
         """The logarithm of ``predict_proba``."""
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.predict_proba(X)))
+
+    def report(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sample_weight: Any = None,
+        title: str | None = None,
+        feature_names: Any = None,
+    ) -> Report:
+        """A page about this model on rows X with labels y; notebooks show it.
+
+        ``report.save("report.html")`` writes it, ``report.html`` is its text. ``feature_names``
+        are those of a data frame unless given: of texts, the vectorizer's
+        ``get_feature_names_out()``.
+        """
+        from pegasos.estimators.reports import report_of  # which imports the estimators
+
+        return report_of(
+            self, X, y, sample_weight=sample_weight, title=title, feature_names=feature_names
+        )
 
     def _forget(self, *names: str) -> None:
         """Drop attributes of an earlier fit."""

@@ -1,0 +1,108 @@
+"""Reports of estimators: what they are, and what they say of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
+
+from pegasos.certificate import Floats
+from pegasos.checksums import of_arrays
+from pegasos.devices import is_device_array, is_tensor, to_host
+from pegasos.estimators.base import LinearClassifier
+from pegasos.estimators.stored import to_model
+from pegasos.problem import check_sample_weight
+from pegasos.report import About, Report, Rows, Scored, about_model, make
+from pegasos.tasks.decision import counted_votes
+from pegasos.words import class_name
+
+
+def report_of(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    sample_weight: Any = None,
+    title: str | None = None,
+    feature_names: Sequence[str] | None = None,
+) -> Report:
+    """The page about a fitted classifier on rows with labels."""
+    check_is_fitted(estimator, "classes_")
+    if hasattr(X, "__dask_graph__"):
+        raise TypeError("X is a Dask collection: a report takes rows in memory, X.compute()")
+    linear = isinstance(estimator, LinearClassifier)
+    names = _names(estimator, feature_names)
+    about = _linear(estimator, names) if linear else _kernel(estimator, names)
+    scores = to_host(estimator.decision_function(X)) if linear else _votes(estimator, X)
+    probabilities = to_host(estimator.predict_proba(X)) if about.calibrated else None
+    rows, y = _plain(X), to_host(y)
+    y = y if hasattr(y, "shape") else np.asarray(y)
+    check_consistent_length(rows, y)
+    weight = None
+    if sample_weight is not None:
+        weight = check_sample_weight(sample_weight, rows.shape[0])[:, 0]
+    scored = Scored(about)
+    scored.add(
+        scores,
+        y,
+        weight=weight,
+        probabilities=probabilities,
+        # The columns of a kernel matrix are rows: they say nothing here.
+        X=None if not linear and estimator.kernel == "precomputed" else rows,
+    )
+    about_rows = Rows(digest=f"CRC-32 {of_arrays(rows, y)}")
+    return make(scored, about_rows, title or f"{about.kind} on {scored.rows:,} rows")
+
+
+def _names(estimator: Any, given: Sequence[str] | None) -> list[str] | None:
+    """Of the features: those given, or those of the data frame that was fitted."""
+    if given is None:
+        given = getattr(estimator, "feature_names_in_", None)
+        return None if given is None else [str(name) for name in given]
+    names = [str(name) for name in given]
+    if len(names) != estimator.n_features_in_:
+        raise ValueError(
+            f"feature_names has {len(names)} names, the model {estimator.n_features_in_} features"
+        )
+    return names
+
+
+def _linear(estimator: Any, names: list[str] | None) -> About:
+    kind = type(estimator).__name__
+    return about_model(to_model(estimator), kind=kind, names=names, first=0)
+
+
+def _kernel(estimator: Any, names: list[str] | None) -> About:
+    training = {"stop_reason": estimator.stop_reason_, "steps": int(np.max(estimator.n_iter_))}
+    if hasattr(estimator, "n_support_"):
+        training["support_vectors"] = int(np.sum(estimator.n_support_))
+    return About(
+        kind=type(estimator).__name__,
+        classes=[class_name(value) for value in estimator.classes_],
+        scheme="ovo" if estimator._pairs else "ovr",
+        parameters=estimator.get_params(deep=False),
+        training=training,
+        certificate=estimator.certificate_,
+        certificate_of=estimator.certificate_of_,
+        history=estimator.history_.kept(),
+        features=int(estimator.n_features_in_),
+        names=names,
+        first=0,
+        calibrated=estimator._calibrators is not None,
+    )
+
+
+def _votes(estimator: Any, X: Any) -> Floats:
+    """Scores of an SVC as those of linear models, whatever shape its users asked for."""
+    scores: Floats = estimator._scores(X)
+    if estimator.classes_.size == 2:
+        return scores[:, 0]
+    return counted_votes(scores, estimator.classes_.size) if estimator._pairs else scores
+
+
+def _plain(X: Any) -> Any:
+    """Rows as an array or CSR."""
+    X = to_host(X) if is_device_array(X) or is_tensor(X) else X
+    return check_array(X, accept_sparse="csr", dtype=None, ensure_all_finite=False)
