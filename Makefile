@@ -1,4 +1,4 @@
-# make demo | test | test-gpu | test-all | test-asan | lint | format | stubs | bench | clean
+# make demo | test | test-gpu | test-all | test-asan | lint | format | stubs | docs | pictures | bench | clean
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -7,7 +7,7 @@ CORE_TESTS := $(wildcard core/tests/*)
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 CHECKED_CPP = $(shell git ls-files 'core/*.hpp' 'core/*.cpp')
 
-.PHONY: demo test test-gpu test-all test-asan core-test lint format stubs bench bench-certify bench-epoch clean
+.PHONY: demo test test-gpu test-all test-asan core-test lint format stubs docs pictures bench bench-certify bench-epoch clean
 
 demo: $(VENV)/installed
 	$(BIN)/python -m pegasos.demo
@@ -58,6 +58,14 @@ format: $(VENV)/lint-tools
 stubs: $(VENV)/installed
 	$(BIN)/python -m nanobind.stubgen -q -m pegasos._core -o src/pegasos/_core.pyi
 
+# The documentation, into build/site: python -m http.server -d build/site shows it. Warnings are errors;
+# what its code blocks do is tested by `make test` (tests/docs).
+docs: $(VENV)/docs-tools
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+
+pictures: $(VENV)/installed
+	$(BIN)/python -m docs.pictures
+
 # Pegasos against its peers, into benchmarks/results. The whole takes hours: 54 cells (9 data sets x
 # 6 strengths) of 2 to 10 minutes; interrupted, it goes on where it was. make bench BENCH=--quick
 # takes minutes; other options: python -m benchmarks --help.
@@ -76,6 +84,10 @@ $(VENV)/tools: pyproject.toml
 	$(BIN)/python -m pip --version > /dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
 	$(PIP) install 'pip>=25.1'
 	$(PIP) install --group build --group test
+	touch $@
+
+$(VENV)/docs-tools: $(VENV)/installed
+	$(PIP) install --group docs
 	touch $@
 
 $(VENV)/gpu-tools: $(VENV)/installed

@@ -1,0 +1,99 @@
+"""The tables of equivalents: both sides of every line are trained, and predict the same."""
+
+import re
+import shlex
+
+import numpy as np
+import pytest
+from docs.tools.blocks import ROOT
+
+PAGE = (ROOT / "docs/how-to/move.md").read_text()
+
+
+def lines(begins):
+    """Pairs of code of the table whose left cells begin so."""
+    found = re.findall(r"^\| `([^`]+)` \| `([^`]+)` \|$", PAGE, re.MULTILINE)
+    return [(left, right) for left, right in found if left.startswith(begins)]
+
+
+def rows(classes):
+    """Few, and of small values: LIBLINEAR ends after 1000 passes, and is to be close by then."""
+    rng = np.random.default_rng(classes)
+    X = 0.1 * (rng.normal(size=(80, 4)) + 0.5)
+    scores = X @ rng.normal(size=(4, classes)) + 0.1 * rng.normal(size=(80, classes))
+    return X, scores.argmax(axis=1)
+
+
+@pytest.mark.parametrize(("theirs", "ours"), lines("sklearn.svm."))
+@pytest.mark.parametrize("classes", [2, 3])
+def test_scikit_learns(theirs, ours, classes):
+    import sklearn.svm
+
+    import pegasos
+
+    X, y = rows(classes)
+    known = {"sklearn": sklearn, "pegasos": pegasos}
+    their = eval(theirs, known)
+    exact = {"max_iter": 1_000_000} if "LinearSVC" in theirs else {}
+    their.set_params(tol=1e-9, **exact).fit(X, y)
+    our = eval(ours, known).set_params(tol=1e-9).fit(X, y)
+    assert np.max(our.certificate_.relative_gap) <= 1e-9
+    found, expected = our.decision_function(X), their.decision_function(X)
+    if classes > 2 and 'multi_class="ovo"' in ours:  # votes that are even are counted otherwise
+        found = -(X @ our.coef_.T + our.intercept_)
+    if classes > 2 and "crammer_singer" in ours:  # a shift of all scores of a row changes nothing
+        found, expected = (s - s.mean(axis=1, keepdims=True) for s in (found, expected))
+    np.testing.assert_allclose(found, expected, atol=1e-4)
+
+
+@pytest.mark.parametrize(("theirs", "ours"), lines("train "))
+@pytest.mark.parametrize("classes", [2, 3])
+def test_liblinears(theirs, ours, classes, tmp_path):
+    liblinear = pytest.importorskip("liblinear.liblinearutil")
+    from typer.testing import CliRunner
+
+    import pegasos
+    from pegasos.cli.app import make_app
+    from pegasos.data.svmlight import write_svmlight
+
+    X, y = rows(classes)
+    options = theirs.removeprefix("train ") + " -e 1e-9 -q"
+    their = liblinear.train(liblinear.problem(y, X), options)
+    write_svmlight(X, y, tmp_path / "rows.svm")
+    command = [*shlex.split(ours.removeprefix("pegasos ")), "--tol", "1e-9", "--quiet"]
+    done = CliRunner().invoke(
+        make_app(), [*command, str(tmp_path / "rows.svm"), str(tmp_path / "our.model")]
+    )
+    assert done.exit_code == 0, done.output
+    our = pegasos.load(tmp_path / "our.model")
+    _, _, scores = liblinear.predict(y, X, their, "-q")
+    found, expected = our.decision_function(X), np.array(scores)
+    if classes == 2 and "-s 4" in theirs:  # a score for each class, where ours is their difference
+        expected = expected[:, list(their.get_labels()).index(1)] * 2
+    elif classes == 2:
+        expected = expected[:, 0] if their.get_labels()[0] == 1 else -expected[:, 0]
+    else:
+        expected = expected[:, np.argsort(their.get_labels())]
+    np.testing.assert_allclose(found, expected, atol=0.01)
+
+
+def test_lines_of_other_problems_would_be_told_apart():
+    import pegasos
+
+    X, y = rows(3)
+    changes = {
+        "loss": "squared_hinge",
+        "intercept": "regularized",
+        "class_weight": {1: 5},
+        "C": 1.0,
+    }
+    base = {"C": 2.0, "tol": 1e-9, "intercept": "none"}
+    scores = pegasos.LinearSVC(**base).fit(X, y).decision_function(X)
+    for name, value in changes.items():
+        other = pegasos.LinearSVC(**base | {name: value}).fit(X, y).decision_function(X)
+        assert np.abs(other - scores).max() > 0.05, name
+
+
+def test_the_tables_have_lines():
+    assert len(lines("sklearn.svm.")) >= 8
+    assert len(lines("train ")) >= 5
