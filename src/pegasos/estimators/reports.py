@@ -52,7 +52,7 @@ def report_of(
         # The columns of a kernel matrix are rows: they say nothing here.
         X=None if not linear and estimator.kernel == "precomputed" else rows,
     )
-    about_rows = Rows(digest=f"CRC-32 {of_arrays(rows, y)}")
+    about_rows = Rows(digest=f"CRC-32 {of_arrays(rows, y):08x}, rows and labels")
     return make(scored, about_rows, title or f"{about.kind} on {scored.rows:,} rows")
 
 

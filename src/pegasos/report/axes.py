@@ -44,7 +44,7 @@ class Axis:
         """A value as it is written."""
         if self.percent:
             return f"{round(100 * value, 6):g}%".replace("-", "−")
-        if self.log and not 1e-3 < value < 1e4:
+        if self.log and not 0.9e-3 < value < 1e4:
             return f"1e{round(math.log10(value))}".replace("-", "−")
         return number(value, 3)
 

@@ -88,31 +88,23 @@ class Chart:
             f"{foot - top:g}", clean(title),
         )  # fmt: skip
 
-    def rule(self, text: str, *, x: float | None = None, y: float | None = None) -> None:
-        """A thin line all across, with a word."""
-        if x is not None:
-            at, _ = self.at(x, self.y.low)
-            ends = (at, self.top, at, self.top + self.h)
-            word = (at + 4, self.top + 10, "start") if at < self.left + 0.7 * self.w else (
-                at - 4, self.top + 10, "end"
-            )  # fmt: skip
-        else:
-            _, at = self.at(self.x.low, y or 0.0)
-            ends = (self.left, at, self.left + self.w, at)
-            word = (self.left + self.w - 4, at - 5 if at > self.top + 16 else at + 13, "end")
-        self._draw(
-            '<line class="rule" x1="{}" y1="{}" x2="{}" y2="{}"/>', *(f"{e:g}" for e in ends)
-        )
-        if text:
-            self._draw(
-                '<text class="word" x="{}" y="{}" text-anchor="{}">{}</text>',
-                f"{word[0]:g}", f"{word[1]:g}", word[2], clean(text),
-            )  # fmt: skip
+    def across(self, y: float, text: str) -> None:
+        """A thin level line, with a word at its left end."""
+        _, at = self.at(self.x.low, y)
+        self._rule(self.left, at, self.left + self.w, at)
+        self._text("word", self.left + 5, at - 5 if at > self.top + 16 else at + 13, "start", text)
+
+    def upright(self, x: float, before: str, after: str) -> None:
+        """A thin upright line, with a word on either side."""
+        at, _ = self.at(x, self.y.low)
+        self._rule(at, self.top, at, self.top + self.h)
+        self._text("word", at - 5, self.top + 13, "end", before)
+        self._text("word", at + 5, self.top + 13, "start", after)
 
     def diagonal(self) -> None:
         """What chance, or perfect calibration, gives."""
         (x0, y0), (x1, y1) = self.at(0, 0), self.at(1, 1)
-        self._draw('<line class="rule" x1="{}" y1="{}" x2="{}" y2="{}"/>', x0, y0, x1, y1)
+        self._rule(x0, y0, x1, y1)
 
     def svg(self) -> Markup:
         """The picture."""
@@ -162,11 +154,17 @@ class Chart:
         longest = max(len(self.x.tick(value)) for value in self.x.ticks())
         return max(2, min(7, int(self.w / (_LETTER * longest + 14))))
 
+    def _rule(self, *ends: float) -> None:
+        line = '<line class="rule" x1="{}" y1="{}" x2="{}" y2="{}"/>'
+        self._draw(line, *(f"{e:g}" for e in ends))
+
     def _grid(self, *ends: float) -> None:
         line = '<line class="grid" x1="{}" y1="{}" x2="{}" y2="{}"/>'
         self._draw(line, *(f"{e:g}" for e in ends))
 
     def _text(self, kind: str, x: float, y: float, anchor: str, text: str) -> None:
+        if not text:
+            return
         self._draw(
             '<text class="{}" x="{}" y="{}" text-anchor="{}">{}</text>',
             kind, f"{x:g}", f"{y:g}", anchor, clean(text),

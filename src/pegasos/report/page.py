@@ -154,13 +154,19 @@ def _details(scored: Scored, rows: Rows) -> dict[str, Any]:
         "model": _filled(model),
         "parameters": _filled([(name, plain(value)) for name, value in about.parameters.items()]),
         "rows": _filled(these),
-        "trained": _filled([(_name(name), plain(value)) for name, value in about.data.items()]),
+        "trained": _filled([_fingerprint(name, value) for name, value in about.data.items()]),
         "versions": list(facts.versions().items()),
     }
 
 
 def _name(name: str) -> str:
-    return {"crc32": "CRC-32"}.get(name, name.replace("_", " "))
+    return name.replace("_", " ")
+
+
+def _fingerprint(name: str, value: Any) -> tuple[str, str]:
+    if name == "crc32" and isinstance(value, int):
+        return "fingerprint", f"CRC-32 {value:08x}"
+    return _name(name), plain(value)
 
 
 def _filled(found: list[tuple[str, str]]) -> list[tuple[str, str]]:

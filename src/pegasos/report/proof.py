@@ -10,7 +10,7 @@ import numpy as np
 from pegasos.report import axes
 from pegasos.report.about import About
 from pegasos.report.charts import Chart
-from pegasos.report.text import number
+from pegasos.report.text import fixed, number
 from pegasos.words import in_words, percent, seconds, worst
 
 _LANES = 50
@@ -80,12 +80,12 @@ def _words(about: About, gap: float, problems: int, proven: bool, tol: float | N
     if about.certificate_of:
         said.append(f"It is a proof about {about.certificate_of}.")
     if tol is not None and proven:
-        said.append(f"Asked for were {percent(tol)} (tol = {tol:g}), so the fit met its goal.")
+        said.append(f"The fit was asked for {percent(tol)} (tol = {tol:g}), and met it.")
     elif tol is not None:
         reason = str(about.training.get("stop_reason", ""))
         why = f": {_ENDS.get(reason, reason)}" if reason and reason != "converged" else ""
-        short = "rounding could be as large" if gap <= tol else "the fit ended before"
-        said.append(f"Asked for were {percent(tol)} (tol = {tol:g}); {short}{why}.")
+        short = "but rounding could be as large" if gap <= tol else "and ended before"
+        said.append(f"The fit was asked for {percent(tol)} (tol = {tol:g}), {short}{why}.")
     said.append(
         "It says how well the training problem was solved, not how well the model predicts. That "
         "is measured below, on rows."
@@ -105,7 +105,7 @@ def _lanes(about: About) -> list[dict[str, Any]]:
             "name": names[k],
             "primal": number(np.ravel(proof.primal)[k], 6),
             "dual": number(np.ravel(proof.dual)[k], 6),
-            "gap": number(gaps[k], 3),
+            "gap": number(gaps[k], 3, zeros=True),
         }
         for k in np.argsort(-gaps, kind="stable")
     ]
@@ -154,7 +154,7 @@ def _gap_chart(about: About) -> Any:
         axes.logarithmic("proven relative gap", [*ys, *goal]),
     )
     if goal:
-        chart.rule(f"asked for: {tol:g}", y=goal[0])
+        chart.across(goal[0], f"asked for: {tol:g}")
     chart.line(xs, ys, "s1", "gap")
     if len(xs) <= 60:
         titles = [f"{percent(gap)} proven after {seconds(t)}" for t, gap in found]
@@ -180,7 +180,9 @@ def path(about: About) -> dict[str, Any]:
         axes.linear(scoring, [*low, *high]),
     )
     chart.area(C, low, high)
-    chart.rule(f"chosen: C = {number(chosen, 3)}", x=chosen)
+    word = f"chosen: {number(chosen, 3)}"
+    right = chart.x.place(chosen) > 0.6
+    chart.upright(chosen, word if right else "", "" if right else word)
     chart.line(C, mean, "s1", scoring)
     titles = [
         f"C = {number(c, 3)}: {number(m)} ± {number(e, 2)}"
@@ -193,7 +195,7 @@ def path(about: About) -> dict[str, Any]:
         "words": f"Mean {scoring} of the rows held out in {table['folds']} folds, with its "
         f"standard error; C = {number(chosen, 3)} was chosen.",
         "rows": [
-            {"C": number(c, 4), "mean": number(m), "error": number(e, 2), "chosen": c == chosen}
+            {"C": number(c, 4), "mean": fixed(m, 4), "error": number(e, 2), "chosen": c == chosen}
             for c, m, e in zip(C, mean, error, strict=True)
         ],
         "scoring": scoring,

@@ -13,7 +13,7 @@ from pegasos.report import axes, measures
 from pegasos.report.charts import Chart, meter
 from pegasos.report.measures import Curve
 from pegasos.report.scored import Scored
-from pegasos.report.text import count, number, share
+from pegasos.report.text import count, fixed, number, share
 
 _MATRIX = 40  # classes: with more, only the pairs that are confused most
 _SHADES = 9
@@ -38,15 +38,15 @@ def summary(scored: Scored) -> dict[str, Any]:
     if labels:
         wrong = scored.wrong_labels / (scored.total * scored.count) if scored.total else math.nan
         cards += [
-            {"name": "micro F1", "value": number(per.micro_f1), "note": "of all labels together"},
-            {"name": "macro F1", "value": number(per.macro_f1), "note": "mean over labels"},
+            {"name": "micro F1", "value": fixed(per.micro_f1), "note": "of all labels together"},
+            {"name": "macro F1", "value": fixed(per.macro_f1), "note": "mean over labels"},
             {"name": "single labels wrong", "value": share(wrong, 2), "note": "Hamming loss"},
         ]
     else:
         cards += [
             {"name": "balanced accuracy", "value": share(per.balanced_accuracy, 2),
              "note": "mean recall of the classes"},
-            {"name": "macro F1", "value": number(per.macro_f1), "note": "mean over classes"},
+            {"name": "macro F1", "value": fixed(per.macro_f1), "note": "mean over classes"},
             {"name": "largest class", "value": share(largest, 2),
              "note": "accuracy of always guessing it"},
         ]  # fmt: skip
@@ -71,7 +71,13 @@ def confusion(scored: Scored) -> dict[str, Any]:
         for i, j in (divmod(int(k), len(names)) for k in order)
         if wrong[i, j] > 0
     ]  # fmt: skip
-    found = {"why": "", "names": names, "pairs": pairs, "rows": [], "wide": len(names) > 12}
+    found = {
+        "why": "",
+        "names": names,
+        "pairs": pairs,
+        "rows": [],
+        "wide": sum(min(len(name), 24) for name in names) > 70,
+    }
     if len(names) > _MATRIX:
         return found
     found["rows"] = [
@@ -111,8 +117,8 @@ def classes(scored: Scored) -> dict[str, Any]:
             "said": count(per.said[k]),
             **{
                 name: {
-                    "text": number(value, 3),
-                    "meter": meter(value, f"{name} {number(value, 3)}"),
+                    "text": fixed(value),
+                    "meter": meter(value, f"{name} {fixed(value)}"),
                 }
                 for name, value in (
                     ("precision", float(per.precision[k])),
@@ -156,10 +162,10 @@ def curves(scored: Scored) -> dict[str, Any]:
         ):
             if made is not None:
                 svg = _curve(kind, name, made, single, float(weight[positive].sum() / weight.sum()))
-                drawn[kind].append({"name": name, "area": number(made.area, 4), "svg": svg,
+                drawn[kind].append({"name": name, "area": fixed(made.area), "svg": svg,
                                     "value": made.area})  # fmt: skip
     means = {
-        kind: number(np.mean([tile["value"] for tile in tiles]), 4) if tiles else "–"
+        kind: fixed(np.mean([tile["value"] for tile in tiles])) if tiles else "–"
         for kind, tiles in drawn.items()
     }
     why = "" if drawn["pr"] else "No class of the model has rows here, so there are no curves."
@@ -178,7 +184,7 @@ def _curve(kind: str, name: str, made: Curve, large: bool, base: float) -> Any:
     if kind == "roc":
         chart.diagonal()
     else:
-        chart.rule("share of all rows" if large else "", y=base)
+        chart.across(base, "share of all rows" if large else "")
     thin = made.thinned(_POINTS if large else _TILE_POINTS)
     chart.line(thin.x.tolist(), thin.y.tolist(), "s1", y)
     return chart.svg()
@@ -204,15 +210,15 @@ def margins(scored: Scored) -> dict[str, Any]:
         "Rows by margin",
         axes.Axis("margin", float(bars.edges[0]), float(bars.edges[-1])),
         axes.linear("labels" if about.labels else "rows", bars.heights.tolist(), zero=True),
-        width=640,
-        height=280,
+        width=480,
+        height=260,
     )
     for left, right, height in zip(bars.edges[:-1], bars.edges[1:], bars.heights, strict=True):
         kind = "wrong" if right <= 0 else "close" if inside and right <= 1 else ""
         if height:
             title = f"{count(height)} with margins from {number(left, 3)} to {number(right, 3)}"
             chart.bar(float(left), float(right), float(height), title, kind)
-    chart.rule("wrong | right", x=0.0)
+    chart.upright(0.0, "wrong", "right")
     total = float(weight.sum())
     return {
         "why": "",
@@ -264,12 +270,12 @@ def calibration(scored: Scored) -> dict[str, Any]:
         "why": "",
         "chart": chart.svg(),
         "rows": [
-            {"given": number(g, 3), "happened": number(h, 3), "rows": count(r)}
+            {"given": fixed(g), "happened": fixed(h), "rows": count(r)}
             for g, h, r in zip(found.given, found.happened, found.rows, strict=True)
         ],
-        "error": number(found.error, 3),
+        "error": fixed(found.error),
         "brier_name": brier,
-        "brier": number(score, 4),
-        "log_loss": number(measures.mean_log_loss(p, truth, weight), 4),
+        "brier": fixed(score, 4),
+        "log_loss": fixed(measures.mean_log_loss(p, truth, weight), 4),
         "what": what,
     }

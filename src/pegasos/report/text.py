@@ -36,8 +36,8 @@ def short(text: str, most: int) -> str:
     return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
 
 
-def number(value: Any, digits: int = 4) -> str:
-    """A number with so many digits that count; thousands have commas."""
+def number(value: Any, digits: int = 4, *, zeros: bool = False) -> str:
+    """A number with so many digits that count; ``zeros`` keeps those at its end."""
     value = float(value)
     if math.isnan(value):
         return "–"
@@ -45,16 +45,18 @@ def number(value: Any, digits: int = 4) -> str:
         return "∞" if value > 0 else "−∞"
     if value == 0:
         return "0"
-    size = abs(value)
-    if size < 1e-4 or size >= 1e15:
-        text = f"{value:.{digits - 1}e}"
-        mantissa, power = text.split("e")
-        text = f"{mantissa.rstrip('0').rstrip('.') if '.' in mantissa else mantissa}e{int(power)}"
-    else:
-        places = max(0, digits - 1 - math.floor(math.log10(size)))
-        text = f"{value:,.{places}f}"
-        text = text.rstrip("0").rstrip(".") if "." in text else text
-    return text.replace("-", "−")
+    text, exponent = f"{value:.{digits - 1}e}".split("e")
+    power = f"e{int(exponent)}"
+    if -4 <= int(exponent) < 15:
+        text, power = f"{value:,.{max(0, digits - 1 - int(exponent))}f}", ""
+    text = text.rstrip("0").rstrip(".") if "." in text and not zeros else text
+    return f"{text}{power}".replace("-", "−")
+
+
+def fixed(value: Any, places: int = 3) -> str:
+    """A number with so many places: for columns."""
+    value = float(value)
+    return f"{value:.{places}f}".replace("-", "−") if math.isfinite(value) else number(value)
 
 
 def count(value: Any) -> str:

@@ -48,7 +48,7 @@ def _heaviest(about: About, lane: int, top: int) -> list[dict[str, Any]]:
     return [
         {
             "name": about.feature(int(k)),
-            "weight": number(weights[k], 3),
+            "weight": number(weights[k], 3, zeros=True),
             "meter": meter(float(weights[k]) / largest, number(weights[k], 3), "signed"),
         }
         for k in chosen
@@ -86,14 +86,14 @@ def _row(about: About, one: Candidate, first: int) -> dict[str, Any]:
         "true": true,
         "said": said,
         "right": true == said,
-        "margin": number(one.margin, 3),
-        "scores": ", ".join(number(score, 3) for score in one.scores),
+        "margin": number(one.margin, 3, zeros=True),
+        "scores": " / ".join(number(score, 3, zeros=True) for score in one.scores),
         "text": short(one.text, _TEXT) if one.text else "",
         "spoke": [
             {
                 "name": spoke.name,
                 "value": number(spoke.value, 3),
-                "weight": "" if spoke.weight is None else f"+{number(spoke.weight, 2)}",
+                "weight": "" if spoke.weight is None else f"+{number(spoke.weight, 2, zeros=True)}",
             }
             for spoke in misled(about, one)
         ],
