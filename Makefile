@@ -1,4 +1,4 @@
-# make demo | test | test-gpu | test-all | test-asan | lint | format | stubs | docs | pictures | bench | clean
+# make demo | test | test-gpu | test-all | test-asan | lint | format | stubs | docs | pictures | bench | reproduce | clean
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -7,7 +7,7 @@ CORE_TESTS := $(wildcard core/tests/*)
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 CHECKED_CPP = $(shell git ls-files 'core/*.hpp' 'core/*.cpp')
 
-.PHONY: demo test test-gpu test-all test-asan core-test lint format stubs docs pictures bench bench-certify bench-epoch clean
+.PHONY: demo test test-gpu test-all test-asan core-test lint format stubs docs pictures bench bench-certify bench-epoch reproduce clean
 
 demo: $(VENV)/installed
 	$(BIN)/python -m pegasos.demo
@@ -78,6 +78,11 @@ bench-certify: $(VENV)/bench-tools
 
 bench-epoch: $(VENV)/installed
 	$(BIN)/python benchmarks/epoch.py
+
+# The sources' tables and figures, run again, into reproduce/RESULTS.md: a quarter of an hour on two
+# cores. One of them: pegasos reproduce NAME.
+reproduce: $(VENV)/installed
+	$(BIN)/pegasos reproduce --all
 
 # What follows runs once, and again when its inputs change.
 $(VENV)/tools: pyproject.toml

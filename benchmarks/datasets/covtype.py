@@ -12,9 +12,14 @@ GENERATED = False
 
 
 def load():
+    X, classes = load_classes()
+    return X, signs(classes == 2)
+
+
+def load_classes():
     with gzip.open(real_file("covtype.csv.gz"), "rt") as file:
         table = np.loadtxt(file, delimiter=",", skiprows=1, dtype=np.float32)
-    X, y = np.ascontiguousarray(table[:, :-1]), signs(table[:, -1] == 2)
+    X = np.ascontiguousarray(table[:, :-1])
     X -= X.min(axis=0)
     X /= np.maximum(X.max(axis=0), 1e-9)
-    return X, y
+    return X, table[:, -1].astype(np.uint8)

@@ -42,10 +42,14 @@ class Ocas(Peer):
         return folder, X.shape[1]
 
     def fit(self, data, C, tolerance, threads):
+        return self.train(data, "-c", repr(C), "-r", repr(tolerance), "-p", str(threads))
+
+    def train(self, data, *options):
+        """A run with options of one's own."""
         folder, features = data
         rows, model = f"{folder.name}/rows", Path(folder.name) / "model"
-        command = [_PROGRAM, "-b", "0", "-c", repr(C), "-r", repr(tolerance), "-p", str(threads)]
-        done = subprocess.run([*command, rows, model], capture_output=True, text=True, check=True)
+        command = [_PROGRAM, "-b", "0", *options, rows, model]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
         seconds = float(re.search(r"ocas_time\s*:\s*([\d.]+)", done.stdout)[1])
         written = np.loadtxt(model)[:-1]  # the last line is the intercept, 0
         w = np.zeros(features)

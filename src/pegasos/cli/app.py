@@ -9,7 +9,10 @@ import sys
 
 import typer
 
-COMMANDS = ("train", "predict", "cv", "certify", "convert", "export", "inspect", "report", "demo")
+COMMANDS = (
+    "train", "predict", "cv", "certify", "convert", "export", "inspect", "report", "reproduce",
+    "demo",
+)  # fmt: skip
 """Each is a function in the module of its name."""
 
 
