@@ -95,6 +95,14 @@ def documented() -> set[str]:
     return {f"{module}.{name}" for group in GROUPS.values() for module, name in _names(group)}
 
 
+def home(module: str, name: str) -> str:
+    """Where a public name is defined: ``pegasos.solve`` is a module of that name, too."""
+    found = getattr(importlib.import_module(module), name)
+    if inspect.isclass(found) or inspect.isfunction(found):
+        return f"{found.__module__}.{found.__qualname__}"
+    return f"{module}.{name}"
+
+
 def page(group: Group) -> str:
     """A page for mkdocstrings."""
     lines = [f"# {group.title}", "", group.about, ""]
@@ -104,7 +112,7 @@ def page(group: Group) -> str:
             lines += [f"## {module}", ""]
         last = module
         level = 3 if len(group.modules) > 1 else 2
-        lines += [f"::: {module}.{name}", f"    options: {{heading_level: {level}}}", ""]
+        lines += [f"::: {home(module, name)}", f"    options: {{heading_level: {level}}}", ""]
     return "\n".join(lines)
 
 

@@ -77,6 +77,35 @@ def test_liblinears(theirs, ours, classes, tmp_path):
     np.testing.assert_allclose(found, expected, atol=0.01)
 
 
+def test_what_is_no_estimator_of_the_same_kind():
+    from sklearn.linear_model import SGDClassifier
+    from sklearn.model_selection import GridSearchCV
+    from sklearn.multiclass import OneVsRestClassifier
+    from sklearn.svm import LinearSVC
+
+    import pegasos
+
+    X, y = rows(2)
+    exact = {"loss": "hinge", "tol": 1e-9, "max_iter": 1_000_000}
+    grid = GridSearchCV(LinearSVC(**exact), {"C": [0.5, 5]}, cv=4).fit(X, y)
+    path = pegasos.LinearSVCCV(Cs=[0.5, 5], cv=4, intercept="regularized", tol=1e-9).fit(X, y)
+    np.testing.assert_allclose(path.scores_.mean(axis=1), grid.cv_results_["mean_test_score"])
+
+    sgd = SGDClassifier(alpha=1e-2, max_iter=5_000, tol=None, random_state=0, average=True).fit(
+        X, y
+    )
+    ours = pegasos.LinearSVC(lam=1e-2, tol=1e-9).fit(X, y)
+    theirs = np.mean(np.maximum(0, 1 - (2 * y - 1) * sgd.decision_function(X)))
+    theirs += 1e-2 / 2 * np.sum(sgd.coef_**2)
+    assert ours.objective_ <= theirs <= 1.01 * ours.objective_
+
+    labels = np.stack([y, X[:, 0] > 0], axis=1).astype(int)
+    each = OneVsRestClassifier(LinearSVC(**exact, fit_intercept=False)).fit(X, labels)
+    many = pegasos.LinearSVC(fit_intercept=False, tol=1e-9).fit(X, labels)
+    found, expected = many.decision_function(X), each.decision_function(X)
+    np.testing.assert_allclose(found, expected, atol=1e-4)
+
+
 def test_lines_of_other_problems_would_be_told_apart():
     import pegasos
 
