@@ -18,6 +18,7 @@ test: $(VENV)/installed core-test
 # What runs on a GPU, on torch's CPU device; kernels by Triton's interpreter.
 test-gpu: $(VENV)/gpu-tools
 	$(BIN)/python -m pytest tests/gpu
+	$(BIN)/python -m pytest tests/docs/test_code_blocks.py -k "gpu or embeddings"
 
 # The slow tests too, and property tests on a thousand examples that differ every time.
 test-all: $(VENV)/installed core-test

@@ -63,6 +63,20 @@ def test_links_between_files_become_links_between_pages():
         included.relinked("gpu.md", "[x](../setup.cfg)")
 
 
+def test_reproductions_are_a_page_once_they_are_there(tmp_path, monkeypatch):
+    (tmp_path / "benchmarks/results").mkdir(parents=True)
+    monkeypatch.setattr(included, "ROOT", tmp_path)
+    assert "reproduce/index.md" not in included.sources()
+    (tmp_path / "reproduce/one").mkdir(parents=True)
+    (tmp_path / "reproduce/one/picture.png").touch()
+    (tmp_path / "reproduce/RESULTS.md").write_text("# Again\n\n![p](one/picture.png)\n")
+    shown = included.relinked("reproduce/index.md", included.text("reproduce/index.md"))
+    assert shown == "# Again\n\n![p](one/picture.png)\n"
+    assert included.sources()["reproduce/one/picture.png"] == "reproduce/one/picture.png"
+    with pytest.raises(ValueError, match="leads to no page"):
+        included.relinked("reproduce/index.md", "![p](two/picture.png)")
+
+
 def test_every_result_of_a_benchmark_has_a_page():
     results = {path.name for path in (ROOT / "benchmarks/results").glob("*.md")}
     assert {Path(included.sources()[page]).name for page in included.benchmarks()} == results
