@@ -73,7 +73,7 @@ def report_on(
     from pegasos.report.facts import digest_of
 
     scored = Scored(about_model(model, origin=str(origin)))
-    skipped, notes = 0, dict[str, None]()
+    skipped, widest, notes = 0, 0, dict[str, None]()
     for block, X in prepared_blocks(model, data, options):
         if block.y is None:
             raise CommandError(f"{data} has no labels to compare predictions with")
@@ -87,9 +87,12 @@ def report_on(
             label_names=block.label_names,
         )
         skipped += block.bad_count
+        widest = max(widest, 0 if block.X is None else block.X.shape[1])
         notes |= dict.fromkeys(block.notes)
     if not scored.rows:
         raise CommandError(f"{data} has no rows")
+    if widest > model.features:
+        notes[f"the data have {widest:,} features: those the model has not have no weight"] = None
     if trained is None:
         trained = None if _alike(model, scored) else False
     rows = Rows(

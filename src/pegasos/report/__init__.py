@@ -45,4 +45,10 @@ def make(scored: Scored, rows: Rows, title: str) -> Report:
     from pegasos.report.page import render  # which imports jinja2
     from pegasos.report.text import clean
 
+    if scored.unknown == scored.rows:
+        known = ", ".join(scored.about.classes[:10])
+        raise ValueError(
+            f"none of the {scored.rows:,} rows has a label that the model knows: there are {known}. "
+            "Is it the same column of labels?"
+        )
     return Report(render(scored, rows, title), clean(title))

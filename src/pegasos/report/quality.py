@@ -13,7 +13,7 @@ from pegasos.report import axes, measures
 from pegasos.report.charts import Chart, meter
 from pegasos.report.measures import Curve
 from pegasos.report.scored import Scored
-from pegasos.report.text import count, fixed, number, share
+from pegasos.report.text import count, fixed, number, share, short
 
 _MATRIX = 40  # classes: with more, only the pairs that are confused most
 _SHADES = 9
@@ -88,8 +88,8 @@ def confusion(scored: Scored) -> dict[str, Any]:
                     "shade": _shade(float(shares[i, j])),
                     "right": i == j,
                     "text": count(counts[i, j]) if counts[i, j] else "",
-                    "title": f"{count(counts[i, j])} of {names[i]} predicted as {names[j]}: "
-                    f"{share(shares[i, j])}",
+                    "title": f"{count(counts[i, j])} of {short(names[i], 60)} predicted as "
+                    f"{short(names[j], 60)}: {share(shares[i, j])}",
                 }
                 for j in range(len(names))
             ],

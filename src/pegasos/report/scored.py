@@ -90,8 +90,7 @@ class Scored:
             raise ValueError("the data have several labels a row, the model has classes")
         if self.about.binary and scores.ndim == 2:
             scores = scores[:, -1] - scores[:, 0] if scores.shape[1] == 2 else scores[:, 0]
-        found, place = np.unique(np.asarray(y), return_inverse=True)
-        codes = np.array([self._code.get(class_name(v), -1) for v in found], dtype=np.intp)[place]
+        codes = self._codes(np.asarray(y))
         said = chosen(scores)
         known = codes >= 0
         self.unknown += int(np.count_nonzero(~known))
@@ -107,6 +106,13 @@ class Scored:
         margin = measures.margins(own, truth)
         self.worst.add(self.rows, margin, truth, rival, shown, X, text, np.flatnonzero(known))
         return Kept(scores, codes, weight, probabilities)
+
+    def _codes(self, y: NDArray[Any]) -> NDArray[np.intp]:
+        """The places of classes, -1 for those that are unknown."""
+        if y.dtype.kind == "O":  # of several types, perhaps, which have no order
+            return np.array([self._code.get(class_name(v), -1) for v in y], dtype=np.intp)
+        found, place = np.unique(y, return_inverse=True)
+        return np.array([self._code.get(class_name(v), -1) for v in found], dtype=np.intp)[place]
 
     def _add_labels(
         self, scores: Floats, y: Any, weight: Floats, X: Any, text: Any, names: Any

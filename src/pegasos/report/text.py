@@ -14,7 +14,7 @@ _UNSHOWN = re.compile(
     + "".join(chr(plane << 16 | low) for plane in range(17) for low in (0xFFFE, 0xFFFF))
     + "]"
 )
-_LONGEST = 1000  # characters of a string: a page holds hundreds
+_LONGEST = 400  # characters of a string: a page holds hundreds
 
 
 def clean(text: str) -> str:

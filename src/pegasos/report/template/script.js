@@ -78,6 +78,14 @@
     chart.addEventListener("pointerleave", () => hide(chart));
   }
 
+  // In a notebook's frame such links would lead out of it.
+  for (const link of location.protocol === "about:" ? document.querySelectorAll("nav a") : []) {
+    link.addEventListener("click", (event) => {
+      event.preventDefault();
+      document.querySelector(link.getAttribute("href")).scrollIntoView();
+    });
+  }
+
   const number = (text) => {
     const plain = text.replaceAll(",", "").replace("−", "-").replace("∞", "Infinity");
     return Number.parseFloat(plain);
