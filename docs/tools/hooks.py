@@ -27,6 +27,8 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     }
     if "reproduce/index.md" in included.sources():
         sections["Measured"].insert(0, {"The papers' figures": "reproduce/index.md"})
+    background = next(part["Background"] for part in config.nav or [] if "Background" in part)
+    background += [{title: page} for page, title in included.coming().items()]
     config.nav = [*(config.nav or []), *({name: pages} for name, pages in sections.items())]
     return config
 

@@ -26,6 +26,15 @@ _SHORT = {
 }
 
 
+COMING = {"reliability.md": "Reliability"}
+"""Pages of docs that are in the navigation as soon as they are there."""
+
+
+def coming() -> dict[str, str]:
+    """Those that are."""
+    return {page: title for page, title in COMING.items() if (ROOT / "docs" / page).exists()}
+
+
 def sources() -> dict[str, str]:
     """Pages and pictures by their path on the site: the file each one is, from the root."""
     found = {
