@@ -3,25 +3,57 @@
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <functional>
+#include <new>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace pegasos {
 
+// The first exception that some threads met; they must not leave their thread.
+class FirstFailure {
+ public:
+  template <class Call>
+  void guard(const Call& call) noexcept {
+    try {
+      call();
+    } catch (...) {
+      if (!met_.exchange(true)) failure_ = std::current_exception();
+    }
+  }
+  // When all are done.
+  void rethrow() {
+    if (!met_.exchange(false)) return;
+    std::rethrow_exception(std::exchange(failure_, nullptr));
+  }
+
+ private:
+  std::atomic<bool> met_ = false;
+  std::exception_ptr failure_;
+};
+
 // Calls body(0) .. body(parts - 1), each on a thread of its own, the last on the caller's; where
-// the system gives no more threads, the caller does the work. `body` must not throw.
+// the system gives no more threads, the caller does the work. What a body throws, this throws.
 template <class Body>
 void in_parallel(std::int64_t parts, const Body& body) {
-  std::vector<std::jthread> threads;
-  threads.reserve(static_cast<std::size_t>(parts));
-  std::int64_t part = 0;
-  try {
-    for (; part + 1 < parts; ++part) threads.emplace_back([&body, part] { body(part); });
-  } catch (const std::system_error&) {
+  FirstFailure failure;
+  {
+    std::vector<std::jthread> threads;
+    threads.reserve(static_cast<std::size_t>(parts));
+    std::int64_t part = 0;
+    try {
+      for (; part + 1 < parts; ++part) {
+        threads.emplace_back([&body, &failure, part] { failure.guard([&] { body(part); }); });
+      }
+    } catch (const std::system_error&) {
+    } catch (const std::bad_alloc&) {
+    }
+    for (; part < parts; ++part) failure.guard([&] { body(part); });
   }
-  for (; part < parts; ++part) body(part);
+  failure.rethrow();
 }
 
 // Threads that meet often: they wait in a loop for a while before they sleep.
@@ -34,6 +66,7 @@ class Team {
         threads_.emplace_back([this, part] { work(part); });
       }
     } catch (const std::system_error&) {
+    } catch (const std::bad_alloc&) {
     }
   }
   ~Team() {
@@ -53,9 +86,12 @@ class Team {
     busy_.store(helpers);
     turn_.fetch_add(1);
     turn_.notify_all();
-    call(0);
-    for (std::int64_t part = helpers + 1; part < parts_; ++part) call(part);
+    failure_.guard([&] { call(0); });
+    for (std::int64_t part = helpers + 1; part < parts_; ++part) {
+      failure_.guard([&] { call(part); });
+    }
     for (std::int64_t left = busy_.load(); left != 0; left = busy_.load()) wait(busy_, left);
+    failure_.rethrow();
   }
 
  private:
@@ -74,12 +110,13 @@ class Team {
       if (turn_.load() == turn) continue;
       ++turn;
       if (body_ == nullptr) return;
-      (*body_)(part);
+      failure_.guard([&] { (*body_)(part); });
       if (busy_.fetch_sub(1) == 1) busy_.notify_all();
     }
   }
 
   std::int64_t parts_;
+  FirstFailure failure_;
   const std::function<void(std::int64_t)>* body_ = nullptr;
   std::atomic<std::int64_t> turn_ = 0;
   std::atomic<std::int64_t> busy_ = 0;
