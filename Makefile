@@ -1,4 +1,4 @@
-# make demo | test | test-gpu | test-all | test-asan | lint | format | stubs | docs | pictures | bench | reproduce | clean
+# make demo | test | test-gpu | test-report | test-all | test-asan | lint | format | stubs | docs | pictures | bench | reproduce | clean
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -7,7 +7,7 @@ CORE_TESTS := $(wildcard core/tests/*)
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 CHECKED_CPP = $(shell git ls-files 'core/*.hpp' 'core/*.cpp')
 
-.PHONY: demo test test-gpu test-all test-asan core-test lint format stubs docs pictures bench bench-certify bench-epoch reproduce clean
+.PHONY: demo test test-gpu test-report test-all test-asan core-test lint format stubs docs pictures bench bench-certify bench-epoch reproduce clean
 
 demo: $(VENV)/installed
 	$(BIN)/python -m pegasos.demo
@@ -19,6 +19,10 @@ test: $(VENV)/installed core-test
 test-gpu: $(VENV)/gpu-tools
 	$(BIN)/python -m pytest tests/gpu
 	$(BIN)/python -m pytest tests/docs/test_code_blocks.py -k "gpu or embeddings"
+
+# Reports in Chromium, if there is one, and in the W3C's validator, if there is Java.
+test-report: $(VENV)/browser-tools
+	$(BIN)/python -m pytest tests/report
 
 # The slow tests too, and property tests on a thousand examples that differ every time.
 test-all: $(VENV)/installed core-test
@@ -98,6 +102,10 @@ $(VENV)/docs-tools: $(VENV)/installed
 
 $(VENV)/gpu-tools: $(VENV)/installed
 	$(PIP) install --group gpu
+	touch $@
+
+$(VENV)/browser-tools: $(VENV)/installed
+	$(PIP) install --group browser
 	touch $@
 
 $(VENV)/lint-tools: $(VENV)/tools

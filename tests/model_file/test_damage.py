@@ -149,6 +149,9 @@ def forged(data, old, new):
         ('"classes":"text"', '"classes":"tent"', "unknown kind"),
         ('"certificate":true', '"certificate":null', "unknown purpose: certificate.dual"),
         ('"steps":[]', '"steps":{}', "steps are no list"),
+        ('"worst_gap":[', '"worst_gup":[', "history is no table"),
+        ('"chosen":0', '"chosen":7', "not on its path"),
+        ('"scoring":"accuracy"', '"scoring":1', "how it was scored"),
         ('"C":0.1', '"C":NaN', "NaN is no JSON"),
         ('"C":0.1', '"C":1,,', "header that makes no sense"),
         ('"rows":10', '"rows":[]', "."),  # nothing depends on it

@@ -48,7 +48,7 @@ def make(scored: Scored, rows: Rows, title: str) -> Report:
     if scored.unknown == scored.rows:
         known = ", ".join(scored.about.classes[:10])
         raise ValueError(
-            f"none of the {scored.rows:,} rows has a label that the model knows: there are {known}. "
+            f"none of the {scored.rows:,} rows has a label that the model knows ({known}). "
             "Is it the same column of labels?"
         )
     return Report(render(scored, rows, title), clean(title))

@@ -175,7 +175,10 @@ _BARS = 40
 
 
 def histogram(values: Floats, weight: Floats) -> Bars:
-    """Bars whose edges include 0 and 1; the far ends, half a percent each, are in the last bars."""
+    """Bars with edges at 0 and, where they are as fine, at 1.
+
+    The far ends, half a percent of the rows each, stand in the last bars.
+    """
     low, high = np.quantile(values, [0.005, 0.995])
     low, high = min(float(low), 0.0), max(float(high), 1.0)
     parts = 2.0 ** np.round(np.log2(_BARS / (high - low)))  # bars of a unit, or of several

@@ -15,6 +15,7 @@ from pegasos.words import in_words, percent, seconds, worst
 
 _LANES = 50
 _RECORDS = 40
+_HUGE = 1e30  # no axis goes further
 _COLUMNS = ("seconds", "epoch", "primal", "dual", "relative_gap", "worst_gap")
 
 _WITHOUT = [
@@ -127,11 +128,12 @@ def history(about: About) -> dict[str, Any]:
     words = "Every point is a certificate, recomputed from the rows"
     if several:
         words += "; the gap is that of the sum of all problems, untrained ones included"
-    if not any(math.isfinite(gap) for gap in table["relative_gap"]):
+    chart = _gap_chart(about)
+    if chart is None:
         words = "No certificate on the way proved anything"
     return {
         "why": "",
-        "chart": _gap_chart(about) if words.startswith("Every") else None,
+        "chart": chart,
         "rows": [rows[k] for k in shown],
         "several": several,
         "words": f"{words}.",
@@ -144,8 +146,10 @@ def _gap_chart(about: About) -> Any:
     found = [
         (t, max(gap, floor))
         for t, gap in zip(table["seconds"], table["relative_gap"], strict=True)
-        if math.isfinite(gap)
+        if gap < _HUGE and 0 <= t < _HUGE
     ]
+    if not found:
+        return None
     xs, ys = [t for t, _ in found], [gap for _, gap in found]
     goal = [float(tol)] if isinstance(tol, float) and tol > 0 else []
     chart = Chart(
@@ -168,7 +172,15 @@ def path(about: About) -> dict[str, Any]:
     if not table:
         return {"why": "C was given, not chosen by cross-validation: LinearSVCCV and pegasos cv "
                        "choose it."}  # fmt: skip
-    done = [k for k, mean in enumerate(table["mean"]) if math.isfinite(mean)]
+    done = [
+        k
+        for k, (C, *scores) in enumerate(
+            zip(table["C"], table["mean"], table["error"], strict=True)
+        )
+        if 1 / _HUGE < C < _HUGE and all(abs(score) < _HUGE for score in scores)
+    ]
+    if not done:
+        return {"why": "No C of the path has a score."}
     C, mean, error = ([table[name][k] for k in done] for name in ("C", "mean", "error"))
     chosen = float(table["C"][table["chosen"]])
     low = [m - e for m, e in zip(mean, error, strict=True)]

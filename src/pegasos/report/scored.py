@@ -70,6 +70,8 @@ class Scored:
     ) -> None:
         """Count a block; ``y`` are classes as they are written, or an indicator matrix."""
         n = scores.shape[0]
+        if not np.isfinite(scores).all():
+            raise ValueError("the scores of some rows are not finite: their values are too large")
         self.weighted |= weight is not None
         weight = np.ones(n) if weight is None else np.asarray(weight, dtype=np.float64).ravel()
         if X is not None:
