@@ -28,7 +28,7 @@ TITLES = {
 
 def missing():
     """Peers that are not here, and why."""
-    ocas = peers.Ocas.missing()
+    ocas = peers.no_ocas()
     found = {"ocas": ocas, "cutting_plane": ocas}
     found["liblinear"] = benchmark.by_name("liblinear").available()
     return {name: why for name, why in found.items() if why}
@@ -37,19 +37,20 @@ def missing():
 def measure(data, C, rounds, cap):
     """Rounds in which every solver runs once; one that went over the cap rests."""
     X, y = data.X, data.y
-    lam = 1 / (C * y.size)
     best = float(optimum(X, y, C=C).certificate.primal)
-    solvers = _solvers(X, y, C, lam, best, cap)
-    runs = {name: [] for name in solvers}
-    for turn in range(rounds):
-        for name, solve in solvers.items():
-            if all(run["reached"] for run in runs[name]):
-                runs[name].append(solve(turn))
+    with peers.ocas(X, y) as text:
+        solvers = _solvers(X, y, C, best, cap, text)
+        runs = {name: [] for name in solvers}
+        for turn in range(rounds):
+            for name, solve in solvers.items():
+                if all(run["reached"] for run in runs[name]):
+                    runs[name].append(solve(turn))
     return {"data": data.about(), "C": C, "cap": cap, "runs": runs}
 
 
-def _solvers(X, y, C, lam, best, cap):
-    """Name -> a function of the seed that runs it once."""
+def _solvers(X, y, C, best, cap, text):
+    """Name -> a function of the seed that runs it once; ``text`` are the rows for svmocas."""
+    lam = 1 / (C * y.size)
     enough = (1 + ACCURACY) * best
     problem = problem_of(X, y, C=C)
 
@@ -77,20 +78,17 @@ def _solvers(X, y, C, lam, best, cap):
 
     found = {"pegasos": oracle(Pegasos()), "sgdr": oracle(SGDR())}
     found |= {name: proven(name) for name in ("sgds", "sgdm", "dual")}
-    away = missing()
-    if "liblinear" not in away:
+
+    def cutting(method):
+        def run(seed):  # noqa: ARG001 - nothing in it is random
+            fit = peers.cut(text, lam, y.size, enough, cap, method)
+            return _kept(fit.seconds, primal(X, y, fit.w, lam) <= enough * (1 + 1e-6))
+
+        return run
+
+    if "liblinear" not in missing():
         found["liblinear"] = _liblinear(X, y, C, lam, enough)
-    if "ocas" not in away:
-        text = peers.Ocas(X, y)
-
-        def cutting(method):
-            def run(seed):  # noqa: ARG001 - nothing in it is random
-                fit = text.fit(lam, y.size, enough, cap, method)
-                near = primal(X, y, fit.w, lam) <= enough * (1 + 1e-6)
-                return _kept(fit.seconds, near)
-
-            return run
-
+    if text is not None:
         found |= {"ocas": cutting(peers.OCAS), "cutting_plane": cutting(peers.CUTTING_PLANE)}
     return found
 

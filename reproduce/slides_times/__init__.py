@@ -39,9 +39,10 @@ class Settings:
     covertype: int | None = None
     rounds: int = 3
     slow: int = 400_000  # sparse rows from which on svmocas, which reads text, has one round only
-    cap: float = 30.0  # seconds of a run
+    cap: float = 30.0  # seconds of a run; the others have 1.5 times Pegasos's time at least
+    once: float = 10.0  # seconds of a run of Pegasos that is not repeated
     most: float = 2e8  # steps
-    longest: float = 5.0  # seconds of the last sample of the decomposition solver
+    longest: float = 3.0  # seconds of the last sample of the decomposition solver
     edge: sword.Settings = field(default_factory=sword.Settings)
 
 
@@ -54,7 +55,7 @@ def measure(settings):
     }
     times = {name: _one(data, CLAIMED[name][-1], settings) for name, data in sets.items()}
     edges, more = sword.measure(settings.edge)
-    measured = {"target": TARGET, "times": times, "no_ocas": peers.Ocas.missing(), "sword": edges}
+    measured = {"target": TARGET, "times": times, "no_ocas": peers.no_ocas(), "sword": edges}
     return measured, [data.about() for data in sets.values()] + more
 
 
@@ -66,19 +67,18 @@ def _one(data, lam, settings):
     problem = problem_of(X, y, lam=lam)
     found = {"pegasos": [], "ocas": [], "cutting_plane": []}
     slow = not isinstance(X, np.ndarray) and y.size >= settings.slow
-    text = None if peers.Ocas.missing() else peers.Ocas(X, y)
-    for turn in range(settings.rounds):
-        found["pegasos"].append(_pegasos(problem, turn, enough, settings))
-        if text is None or (turn and slow):
-            continue
-        for name, method in (("ocas", peers.OCAS), ("cutting_plane", peers.CUTTING_PLANE)):
-            if any(not run["reached"] for run in found[name]):
-                continue  # once over the cap is enough
-            fit = text.fit(lam, y.size, enough, settings.cap, method)
-            near = primal(X, y, fit.w, lam) <= enough * (1 + 1e-6)
-            found[name].append({"seconds": fit.seconds, "reached": bool(near)})
-    if text is not None:
-        text.folder.cleanup()
+    with peers.ocas(X, y) as text:
+        for turn in range(settings.rounds):
+            if all(run["seconds"] < settings.once for run in found["pegasos"]):
+                found["pegasos"].append(_pegasos(problem, turn, enough, settings))
+            cap = max(settings.cap, 1.5 * found["pegasos"][-1]["seconds"])
+            for name, method in (("ocas", peers.OCAS), ("cutting_plane", peers.CUTTING_PLANE)):
+                over = any(not run["reached"] for run in found[name])  # once is enough
+                if text is None or over or (turn and slow):
+                    continue
+                fit = peers.cut(text, lam, y.size, enough, cap, method)
+                near = primal(X, y, fit.w, lam) <= enough * (1 + 1e-6)
+                found[name].append({"seconds": fit.seconds, "reached": bool(near)})
     points = peers.decomposition(data, lam, settings.longest)
     seconds, slope = peers.power_law(points, y.size)
     return {
