@@ -1,6 +1,7 @@
 """What an experiment gives: claims with verdicts, tables, and the files they are kept in."""
 
 import json
+import textwrap
 import time
 from dataclasses import asdict, dataclass
 from importlib import import_module
@@ -112,7 +113,8 @@ def draw(result, path):
     figure = Figure(figsize=(8, 3.6), layout="constrained")
     FigureCanvasAgg(figure)
     module.draw(result["measured"], result["data"], figure)
-    figure.suptitle(f"{module.TITLE}\n{'; '.join(named(one) for one in result['data'])}", size=8)
+    about = textwrap.fill("; ".join(named(one) for one in result["data"]), 120)
+    figure.suptitle(f"{module.TITLE}\n{about}", size=8)
     figure.savefig(path, dpi=110)
 
 

@@ -111,4 +111,4 @@ def draw(measured, _, figure):
         axes.set_xlabel("iterations")
         axes.set_ylabel("test error, %")
         axes.set_ylim(0.9 * run["optimum"], 1.6 * run["optimum"])
-        axes.legend(fontsize=7)
+        axes.legend(fontsize=7, loc="upper right")

@@ -189,5 +189,6 @@ def draw(measured, _, figure):
     left.set_xticks(place + 0.3, [f"{name}\n({measured['times'][name]['data']['kind']})"
                                   for name in names], size=8)  # fmt: skip
     left.set_ylabel(f"seconds to within {100 * measured['target']:g}%")
-    left.legend(fontsize=7)
+    left.set_ylim(top=100 * max(guesses))
+    left.legend(fontsize=7, loc="upper center", ncols=2)
     sword.draw(measured["sword"], right)
