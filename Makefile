@@ -1,4 +1,4 @@
-# make demo | test | test-gpu | test-report | test-all | test-asan | lint | format | stubs | docs | pictures | bench | reproduce | clean
+# make demo | test | test-gpu | test-report | test-all | test-asan | fuzz | chaos | lint | format | stubs | docs | pictures | bench | reproduce | clean
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -7,7 +7,7 @@ CORE_TESTS := $(wildcard core/tests/*)
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 CHECKED_CPP = $(shell git ls-files 'core/*.hpp' 'core/*.cpp')
 
-.PHONY: demo test test-gpu test-report test-all test-asan core-test lint format stubs docs pictures bench bench-certify bench-epoch reproduce clean
+.PHONY: demo test test-gpu test-report test-all test-asan fuzz chaos core-test lint format stubs docs pictures bench bench-certify bench-epoch reproduce clean
 
 demo: $(VENV)/installed
 	$(BIN)/python -m pegasos.demo
@@ -24,9 +24,22 @@ test-gpu: $(VENV)/gpu-tools
 test-report: $(VENV)/browser-tools
 	$(BIN)/python -m pytest tests/report
 
-# The slow tests too, and property tests on a thousand examples that differ every time.
-test-all: $(VENV)/installed core-test
-	HYPOTHESIS_PROFILE=random $(BIN)/python -m pytest
+# The slow tests too, property tests on a thousand examples that differ every time, and what
+# tests/hardening promises at the size of half an hour: one table (test, cases, failures).
+test-all: $(VENV)/installed core-test $(VENV)/fuzz-tools
+	HYPOTHESIS_PROFILE=random $(BIN)/python -m pytest $(IN_TABLE:%=--ignore=%)
+	$(BIN)/python -m tests.hardening all
+
+# Of which the table counts the cases.
+IN_TABLE := tests/hardening tests/checkpoint/test_kill.py tests/dask/test_faults.py
+
+# The same for as long as you like, each going on where it was: make fuzz SECONDS=3600
+SECONDS := 600
+fuzz: build/asan/built $(VENV)/fuzz-tools
+	$(BIN)/python -m tests.hardening fuzz --seconds $(SECONDS) --built build/asan
+
+chaos: $(VENV)/installed
+	$(BIN)/python -m tests.hardening chaos --seconds $(SECONDS)
 
 # The core's unit tests, under AddressSanitizer and UndefinedBehaviorSanitizer.
 core-test: build/core-test/passed
@@ -38,11 +51,15 @@ build/core-test/passed: $(VENV)/tools CMakeLists.txt $(CORE) $(CORE_TESTS)
 	$(BIN)/ctest --test-dir build/core-test --output-on-failure
 	touch $@
 
-# Files that are cut off or damaged, 20,000 ways, with the module itself under the sanitizers.
-ASAN_TESTS := tests/model_file tests/data/test_cache.py tests/data/test_svmlight.py
-test-asan: $(VENV)/installed
+# The module under the sanitizers.
+build/asan/built: $(VENV)/installed $(shell git ls-files src)
 	$(PIP) install --no-deps --no-build-isolation --upgrade --target build/asan \
 	  -C cmake.define.PEGASOS_SANITIZE=ON -C build-dir=build/asan-build .
+	touch $@
+
+# Files that are cut off or damaged, 20,000 ways, with the module itself under the sanitizers.
+ASAN_TESTS := tests/model_file tests/data/test_cache.py tests/data/test_svmlight.py
+test-asan: build/asan/built
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
 	  ASAN_OPTIONS=detect_leaks=0 $(BIN)/python tests/under_asan.py $(ASAN_TESTS) -k "not takes_no_memory"
 
@@ -98,6 +115,10 @@ $(VENV)/tools: pyproject.toml
 
 $(VENV)/docs-tools: $(VENV)/installed
 	$(PIP) install --group docs
+	touch $@
+
+$(VENV)/fuzz-tools: $(VENV)/installed
+	$(PIP) install --group fuzz
 	touch $@
 
 $(VENV)/gpu-tools: $(VENV)/installed

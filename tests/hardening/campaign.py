@@ -15,6 +15,9 @@ from typing import Any
 
 import numpy as np
 
+NO_CASE = "no case"
+"""What a number returns that stands for none."""
+
 
 @dataclass(frozen=True)
 class Campaign:
@@ -23,7 +26,7 @@ class Campaign:
     name: str
     says: str  # the row of the table
     start: Callable[[Path], Any]  # once in a process; it may write into the folder
-    case: Callable[[Any, int], Any]  # what it returns is a measurement, if it is a number
+    case: Callable[[Any, int], Any]  # returns a measurement, None, or NO_CASE
     quick: int
     full: int
     whole: int | None = None  # the number of cases, if there are not endlessly many
@@ -32,6 +35,7 @@ class Campaign:
     sanitized: bool = False  # whether `make fuzz` runs it under the sanitizers
     group: str = "chaos"  # or fuzz: the command that runs it for as long as one likes
     memory: int | None = None  # bytes that a case may take
+    preload: str | None = None  # a library of shims/ that makes the system fail
 
 
 def drawn(campaign: str, number: int) -> np.random.Generator:

@@ -17,12 +17,13 @@ import time
 from pathlib import Path
 from typing import Any
 
-BOARD = struct.Struct("<qq")  # the case at work, and how many are done
+BOARD = struct.Struct("<qqq")  # the number at work, how many are done, how many were cases
 EXPECTED = "hardening: "  # begins what a hang raises
 
 
 def main(name: str, first: int, most: int, seconds: float, folder: Path) -> None:
     """Run cases until there are no more, or the time is over."""
+    from tests.hardening.campaign import NO_CASE
     from tests.hardening.campaigns import CAMPAIGNS
 
     campaign = CAMPAIGNS[name]
@@ -38,13 +39,17 @@ def main(name: str, first: int, most: int, seconds: float, folder: Path) -> None
         _limit_memory(campaign.memory)
     ends = time.monotonic() + seconds
     log = (folder / "log").open("a")
+    cases = 0
     for done, number in enumerate(range(first, first + most)):
-        board[:] = BOARD.pack(number, done)
+        board[:] = BOARD.pack(number, done, cases)
+        cases += 1
         found: dict[str, Any] = {}
         signal.setitimer(signal.ITIMER_PROF, campaign.cpu_seconds)
         try:
             measured = campaign.case(context, number)
-            if measured is not None:
+            if measured == NO_CASE:
+                cases -= 1
+            elif measured is not None:
                 found = {"case": number, "measured": float(measured)}
         except BaseException as error:  # whatever it is, the case has failed
             found = {"case": number, "failed": f"{type(error).__name__}: {error}"[:500]}
@@ -56,7 +61,7 @@ def main(name: str, first: int, most: int, seconds: float, folder: Path) -> None
         if time.monotonic() > ends:
             most = done + 1
             break
-    board[:] = BOARD.pack(-1, most)
+    board[:] = BOARD.pack(-1, most, cases)
 
 
 def _hangs(*_: Any) -> None:
