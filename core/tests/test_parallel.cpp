@@ -1,4 +1,5 @@
-// Threads: what a body throws comes to the caller, whichever thread met it, and the next call works.
+// Threads: what a body throws comes to the caller, whichever thread met it, and the next call
+// works.
 #include <atomic>
 #include <stdexcept>
 

@@ -23,8 +23,8 @@ class Settings:
     many: int = 62_369  # of the stand-in
     costs: tuple = (0.1, 1.0, 10.0)
     rounds: int = 3
-    cap: float = 8.0  # seconds of a run
-    deep: float = 6.0  # seconds that SGD-s may take to get as exact as it can
+    cap: float = 5.0  # seconds of a run
+    deep: float = 5.0  # seconds that SGD-s may take to get as exact as it can
 
 
 def measure(settings):

@@ -87,14 +87,14 @@ def _solvers(X, y, C, best, cap, text):
         return run
 
     if "liblinear" not in missing():
-        found["liblinear"] = _liblinear(X, y, C, lam, enough)
+        found["liblinear"] = _liblinear(X, y, C, lam, enough, cap)
     if text is not None:
         found |= {"ocas": cutting(peers.OCAS), "cutting_plane": cutting(peers.CUTTING_PLANE)}
     return found
 
 
-def _liblinear(X, y, C, lam, enough):
-    """LIBLINEAR at the loosest of its tolerances that is within the accuracy."""
+def _liblinear(X, y, C, lam, enough, cap):
+    """LIBLINEAR at the loosest of its tolerances that is within the accuracy, or over the cap."""
     peer = benchmark.by_name("liblinear")
     nodes = peer.convert(X, y)
 
@@ -104,15 +104,15 @@ def _liblinear(X, y, C, lam, enough):
         seconds = time.perf_counter() - began
         return seconds, primal(X, y, done.w, lam) <= enough, done.last
 
-    chosen = peer.tolerances[-1]
     for tolerance in peer.tolerances:
-        _, near, last = fit(tolerance)
-        if near or last:
-            chosen = tolerance
+        swept, there, last = fit(tolerance)
+        if there or last or swept > cap:
             break
 
     def run(seed):  # noqa: ARG001 - it has its own
-        seconds, near, _ = fit(chosen)
+        if not there:
+            return _kept(swept, False)
+        seconds, near, _ = fit(tolerance)
         return _kept(seconds, near)
 
     return run

@@ -151,10 +151,10 @@ def campaigns() -> list[Campaign]:
         ),
         Campaign(
             "side-by-side", "eight fits at once on one X: the bits of each alone",
-            start=start, case=side_by_side, quick=5, full=50, cpu_seconds=120.0,
+            start=start, case=side_by_side, quick=3, full=50, cpu_seconds=120.0,
         ),
         Campaign(
             "forks", "fits in children forked after fits with threads: no hang, the same bits",
-            start=start, case=fork, quick=20, full=200, cpu_seconds=60.0,
+            start=start, case=fork, quick=12, full=200, cpu_seconds=60.0,
         ),
     ]  # fmt: skip
