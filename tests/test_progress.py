@@ -5,6 +5,7 @@ import pytest
 
 import pegasos
 from pegasos.certificate import Certificate
+from pegasos.data.synthetic import make_news
 from pegasos.history import Pace, Record
 from pegasos.progress import PlainProgress, ProgressLine, Watch
 from pegasos.testing.toys import toy
@@ -74,3 +75,13 @@ def test_callbacks_that_tick_hear_of_every_slice(lanes, monkeypatch):
     assert examples[-1] == found.history["examples"][-1]
     assert paces[-1].epoch == pytest.approx(examples[-1] / 100)
     assert paces[-1].row_bytes == 40
+
+
+def test_looking_at_a_fit_does_not_change_it():
+    X, y = make_news(2_000, seed=0)
+    alone = pegasos.solve(X, y, C=1.0, seed=0)
+    watched = pegasos.solve(X, y, C=1.0, seed=0, callbacks=[PlainProgress(1e-3)])
+    assert watched.w.tobytes() == alone.w.tobytes()
+    records = []
+    pegasos.solve(X, y, C=1.0, seed=0, callbacks=[records.append])  # wants them sooner
+    assert len(records) >= len(alone.history.records)

@@ -20,7 +20,7 @@ import numpy as np
 
 from pegasos.certificate import Certificate, Floats
 from pegasos.driver import run
-from pegasos.history import History, Pace, Record, asked_to_stop, tick
+from pegasos.history import History, Pace, Record, asked_to_stop, tick, want_records
 from pegasos.interrupt import Interruption
 from pegasos.limits import Limits
 from pegasos.outcome import Callback, Monitor, Outcome, StopReason
@@ -134,7 +134,7 @@ def run_fleet(
     began = time.perf_counter() if began is None else began
     options = {
         "limits": limits, "record_every": record_every, "look_first": look_first,
-        "told": bool(callbacks) if told is None else told,
+        "told": want_records(callbacks) if told is None else told,
     }  # fmt: skip
     fleet = _Fleet(members, features, rows, seed, callbacks, options, began)
     fleet.start_duals, fleet.keep_duals, fleet.part = start_duals, keep_duals, part

@@ -63,6 +63,15 @@ def tick(callbacks: Iterable[Callable[[Record], Any]], pace: Pace) -> None:
             told(pace)
 
 
+def want_records(callbacks: Iterable[Callable[[Record], Any]]) -> bool:
+    """Whether some of them want certificates sooner than the run itself does.
+
+    One that ``only_watches``, as a progress line does, takes what comes: looking at a fit must not
+    change it.
+    """
+    return not all(getattr(callback, "only_watches", False) for callback in callbacks)
+
+
 def asked_to_stop(callbacks: Iterable[Callable[[Record], Any]], record: Record) -> bool:
     """Call every callback with the record; whether one of them returned True."""
     answers = [callback(record) for callback in callbacks]  # each one is called

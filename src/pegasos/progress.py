@@ -66,6 +66,8 @@ def on_terminal() -> bool:
 class _Told(ABC):
     """A callback that watches, and shows what it saw."""
 
+    only_watches = True
+
     def __init__(self, tol: float) -> None:
         self._watch = Watch(tol)
 

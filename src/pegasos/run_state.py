@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pegasos import schedule, snapshot
 from pegasos.certificate import Certificate, Floats
-from pegasos.history import History, Pace, Record
+from pegasos.history import History, Pace, Record, want_records
 from pegasos.limits import Limits
 from pegasos.outcome import Callback, Monitor, Outcome, StopReason
 from pegasos.problem import Problem
@@ -65,7 +65,7 @@ class RunState:
         self.tol, self.limits, self.callbacks, self.scalar = tol, limits, callbacks, scalar
         self.seed, self.start_duals, self.record_every = seed, start_duals, record_every
         self.look_first, self.monitor = look_first, monitor
-        self.told = bool(callbacks) if told is None else told  # records come sooner
+        self.told = want_records(callbacks) if told is None else told  # records come sooner
         self.changes = 0  # of solver
         self.cut_short = False  # by a limit or an interrupt
         self.resumed = False

@@ -19,6 +19,7 @@ from pegasos.checkpoint.saving import Saving
 from pegasos.data.dataset import Chunks
 from pegasos.devices import gpu_part, on_device, to_host
 from pegasos.fleet import run_any
+from pegasos.history import want_records
 from pegasos.limits import Limits
 from pegasos.outcome import Callback
 from pegasos.problem import Intercept, Loss, Problem, make_problem
@@ -153,7 +154,7 @@ def solve(
                 "record_every": record_every,
             },
         )  # fmt: skip
-        return found | {"told": bool(callbacks)}
+        return found | {"told": want_records(callbacks)}
 
     with ExitStack() as stack:
         opened = saving.open(stack, about, frozenset({"seed"} if seed is None else ()))

@@ -20,7 +20,7 @@ from pegasos.dask.second import ClusterInterior, ClusterNewton
 from pegasos.dask.source import Source
 from pegasos.driver import run
 from pegasos.fleet import run_lanes
-from pegasos.history import History, Record
+from pegasos.history import History, Record, want_records
 from pegasos.interrupt import Interruption
 from pegasos.outcome import Outcome, StopReason
 from pegasos.problem import regularization
@@ -134,7 +134,7 @@ def run_problem(
     options: dict[str, Any] = {
         "limits": training.limits, "seed": training.seed, "began": training.began,
         "interruption": cluster.interruption, "keep_duals": False,
-        "callbacks": (*training.callbacks, kept.note), "told": bool(training.callbacks),
+        "callbacks": (*training.callbacks, kept.note), "told": want_records(training.callbacks),
     }  # fmt: skip
     error: ClusterError | None = None
     try:

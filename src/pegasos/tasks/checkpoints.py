@@ -8,6 +8,7 @@ from typing import Any
 
 from pegasos.checkpoint.manifest import describe
 from pegasos.checkpoint.saving import Saving
+from pegasos.history import want_records
 from pegasos.tasks.training import Training
 
 
@@ -41,7 +42,7 @@ def saved_training(
             "seed": training.seed,
         }
         found = describe(X, y, sample_weight, training.n_jobs, own | parameters)
-        found["told"] = bool(training.callbacks)
+        found["told"] = want_records(training.callbacks)
         return found if command is None else found | {"command": command}
 
     opened = saving.open(stack, about, frozenset({"seed"} if drawn else ()))

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from pegasos import sparse, threads
 from pegasos.certificate import Certificate, Floats
 from pegasos.fleet import Member, run_any, run_fleet
+from pegasos.history import want_records
 from pegasos.joint import as_joint
 from pegasos.limits import Limits
 from pegasos.outcome import Callback, Outcome
@@ -102,7 +103,7 @@ class Training:
             seed=self.seed,
             began=self.began,
             part=self.part,
-            told=bool(self.callbacks) if self.told is None else self.told,
+            told=want_records(self.callbacks) if self.told is None else self.told,
             **options,
         )
 
