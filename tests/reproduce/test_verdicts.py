@@ -190,7 +190,7 @@ def test_contests():
         contest(1.0, **as_claimed),
         contest(10.0, **slow),
     ]
-    deep = [{"data": DATA, "epochs": [1, 9], "gaps": [0.1, 1e-5]}]
+    deep = [{"data": DATA, "epochs": [1, 9], "gaps": [0.1, 1e-5], "limit": 5.0}]
     measured = {"cells": cells, "deep": deep, "missing": {}}
     assert all(one.holds for one in experiment.by_name(name).claims(measured))
     cells[1]["runs"]["sgds"][0]["seconds"] = 3.5
