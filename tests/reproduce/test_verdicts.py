@@ -80,7 +80,8 @@ def optimum_run(at_200, at_560, exact):
     return {
         "runs": [
             {
-                "data": DATA, "optimum": 1.0, "gap": 1e-7, "exact_seconds": exact, "seconds": 1.0,
+                "data": DATA, "sampling": "iid", "optimum": 1.0, "gap": 1e-7, "seconds": 1.0,
+                "exact_seconds": exact,
                 "exact_solver": "dual", "steps": [1, 200, 560], "curves": [[2.0, at_200, at_560]],
             }
         ]
