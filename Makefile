@@ -1,4 +1,4 @@
-# make demo | test | test-gpu | test-report | test-all | test-asan | fuzz | chaos | lint | format | stubs | docs | pictures | bench | reproduce | clean
+# make demo | test | test-gpu | test-report | test-all | test-asan | fuzz | chaos | mutate | lint | format | stubs | docs | pictures | bench | reproduce | clean
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -7,7 +7,7 @@ CORE_TESTS := $(wildcard core/tests/*)
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 CHECKED_CPP = $(shell git ls-files 'core/*.hpp' 'core/*.cpp')
 
-.PHONY: demo test test-gpu test-report test-all test-asan fuzz chaos core-test lint format stubs docs pictures bench bench-certify bench-epoch reproduce clean
+.PHONY: demo test test-gpu test-report test-all test-asan fuzz chaos mutate core-test lint format stubs docs pictures bench bench-certify bench-epoch reproduce clean
 
 demo: $(VENV)/installed
 	$(BIN)/python -m pegasos.demo
@@ -40,6 +40,11 @@ fuzz: build/asan/built $(VENV)/fuzz-tools
 
 chaos: $(VENV)/installed
 	$(BIN)/python -m tests.hardening chaos --seconds $(SECONDS)
+
+# Changes the code, one place at a time: of certificate.py, solve.py and the model file. Which
+# changes no test notices: python -m tests.hardening.mutate --survivors
+mutate: $(VENV)/mutation-tools
+	$(BIN)/python -m tests.hardening.mutate --seconds $(SECONDS)
 
 # The core's unit tests, under AddressSanitizer and UndefinedBehaviorSanitizer.
 core-test: build/core-test/passed
@@ -119,6 +124,10 @@ $(VENV)/docs-tools: $(VENV)/installed
 
 $(VENV)/fuzz-tools: $(VENV)/installed
 	$(PIP) install --group fuzz
+	touch $@
+
+$(VENV)/mutation-tools: $(VENV)/installed
+	$(PIP) install --group mutation
 	touch $@
 
 $(VENV)/gpu-tools: $(VENV)/installed

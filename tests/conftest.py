@@ -7,10 +7,13 @@ import os
 from typing import Any
 
 import numpy as np
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 settings.register_profile("fixed", derandomize=True, deadline=None)
 settings.register_profile("random", deadline=None, max_examples=1000)
+settings.register_profile(  # that something fails is enough: no search for the shortest example
+    "mutants", derandomize=True, deadline=None, phases=[Phase.explicit, Phase.generate]
+)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
 
 if os.environ.get("PEGASOS_INT64"):
