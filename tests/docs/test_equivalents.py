@@ -17,11 +17,11 @@ def lines(begins):
     return [(left, right) for left, right in found if left.startswith(begins)]
 
 
-def rows(classes):
-    """Few, and of small values: LIBLINEAR ends after 1000 passes, and is to be close by then."""
+def rows(classes, n=80):
+    """Few, and of small values."""
     rng = np.random.default_rng(classes)
-    X = 0.1 * (rng.normal(size=(80, 4)) + 0.5)
-    scores = X @ rng.normal(size=(4, classes)) + 0.1 * rng.normal(size=(80, classes))
+    X = 0.1 * (rng.normal(size=(n, 4)) + 0.5)
+    scores = X @ rng.normal(size=(4, classes)) + 0.1 * rng.normal(size=(n, classes))
     return X, scores.argmax(axis=1)
 
 
@@ -57,9 +57,9 @@ def test_liblinears(theirs, ours, classes, tmp_path):
     from pegasos.cli.app import make_app
     from pegasos.data.svmlight import write_svmlight
 
-    X, y = rows(classes)
+    X, y = rows(classes, 20)  # LIBLINEAR ends after 1000 passes, and is to be close by then
     options = theirs.removeprefix("train ") + " -e 1e-9 -q"
-    ctypes.CDLL(None).srand(0)  # its order: how close it is after 1000 passes depends on that
+    ctypes.CDLL(None).srand(0)  # its order is then the same whatever ran before
     their = liblinear.train(liblinear.problem(y, X), options)
     write_svmlight(X, y, tmp_path / "rows.svm")
     command = [*shlex.split(ours.removeprefix("pegasos ")), "--tol", "1e-9", "--quiet"]
@@ -76,7 +76,7 @@ def test_liblinears(theirs, ours, classes, tmp_path):
         expected = expected[:, 0] if their.get_labels()[0] == 1 else -expected[:, 0]
     else:
         expected = expected[:, np.argsort(their.get_labels())]
-    np.testing.assert_allclose(found, expected, atol=0.01)
+    np.testing.assert_allclose(found, expected, atol=1e-3)
 
 
 def test_what_is_no_estimator_of_the_same_kind():
