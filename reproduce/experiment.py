@@ -76,6 +76,7 @@ def run(name, settings=None):
         "verdict": word,
         "reason": reason,
         "claims": [asdict(claim) for claim in claims],
+        "tables": [asdict(table) for table in module.tables(measured)],
         "data": data,
         "measured": measured,
         "seconds": round(time.perf_counter() - began, 1),

@@ -70,12 +70,12 @@ def _section(number, name, result):
         yield row(*map(_cell, entries), claim.verdict, _cell(claim.note))
     yield ""
     yield f"![{module.TITLE}]({name}/picture.png)"
-    for table in module.tables(result["measured"]):
+    for table in result["tables"]:
         yield ""
-        yield f"{table.title}:"
+        yield f"{table['title']}:"
         yield ""
-        yield from header(*map(_cell, table.header))
-        for entries in table.rows:
+        yield from header(*map(_cell, table["header"]))
+        for entries in table["rows"]:
             yield row(*map(_cell, entries))
     yield ""
     yield f"Data: {'; '.join(named(one) for one in result['data'])}."

@@ -16,9 +16,13 @@ def test_the_page_is_made_of_the_results_beside_it():
 @pytest.mark.parametrize("name", NAMES)
 def test_stored_verdicts_follow_from_stored_measurements(name):
     result = experiment.load(name, FOLDER)
-    claims = experiment.by_name(name).claims(result["measured"])
+    module = experiment.by_name(name)
+    claims = module.claims(result["measured"])
     assert [experiment.Claim(**one) for one in result["claims"]] == claims
     assert (result["verdict"], result["reason"]) == experiment.verdict(claims)
+    assert [experiment.Table(**one) for one in result["tables"]] == module.tables(
+        result["measured"]
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
