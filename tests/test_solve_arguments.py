@@ -57,6 +57,7 @@ def test_chunks_are_read_by_as_many_threads_as_asked_for(monkeypatch):
 
     monkeypatch.setattr("pegasos.chunk_rows.ChunkRows", Counted)
     pegasos.solve(Uneven(X, Y, ends=(0, 7, 60)), C=1.0, n_jobs=2, seed=0)
+    pegasos.solve(ArrayChunks(X, Y), C=1.0, n_jobs=2, seed=0)  # in memory: no blocks are made
     assert asked == [2]
 
 
@@ -204,6 +205,13 @@ def test_without_duals_a_certificate_is_the_objective_and_no_bound(loss, mode):
         assert proof.primal == pytest.approx(at_b, rel=1e-12)
     assert proof.dual == 0
     assert proof.relative_gap == np.inf
+    assert 0 < proof.rounding < 1e-12 * proof.primal
+
+
+def test_what_is_no_number_is_named():
+    for name, options in (("w", {"w": "a"}), ("b", {"b": "a"}), ("duals", {"duals": ["a"] * 60})):
+        with pytest.raises(TypeError, match=f"^{name} "):
+            pegasos.certify(X, Y, **{"w": np.zeros(5), "C": 1.0, **options})
 
 
 def test_models_are_certified_one_and_many():

@@ -1,0 +1,353 @@
+"""Parts of a model file one by one: where each rule ends, and what breaks it is named."""
+
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from pegasos.certificate import Certificate
+from pegasos.model_file import ModelFileError, NewerFormatError, check
+from pegasos.model_file.arrays import (
+    check_ends,
+    put_array,
+    put_text,
+    take,
+    take_array,
+    take_text,
+)
+from pegasos.model_file.check import check_model
+from pegasos.model_file.contents import decode, encode
+from pegasos.model_file.errors import WrongContent
+from pegasos.model_file.plain import dumps, from_plain, loads, to_plain
+from pegasos.tasks.probability import Isotonic, Sigmoid
+from pegasos.testing.models import random_model, same
+
+
+@pytest.mark.parametrize("kind", [ModelFileError, NewerFormatError])
+@pytest.mark.parametrize("line", [None, 3])
+def test_errors_keep_their_parts_through_pickles(kind, line):
+    error = pickle.loads(pickle.dumps(kind("a/model", "is wrong", line)))
+    assert type(error) is kind
+    assert (error.path, error.what, error.line) == ("a/model", "is wrong", line)
+    assert str(error) == ("a/model: is wrong" if line is None else "a/model:3: is wrong")
+
+
+def test_an_array_is_taken_once_and_is_what_was_asked_for():
+    arrays = {"x": np.zeros((2, 3), np.float32)}
+    with pytest.raises(WrongContent, match="'x' is an array of float32 of shape"):
+        take(dict(arrays), "x", 1, "float32")
+    with pytest.raises(WrongContent, match="should be of float64 or int8 and have 2 dim"):
+        take(dict(arrays), "x", 2, "float64", "int8")
+    assert take(arrays, "x", 2, "float64", "float32").shape == (2, 3)
+    with pytest.raises(WrongContent, match="the array 'x' is missing"):
+        take(arrays, "x", 2, "float32")
+    for kind in ("numbers", "bool"):
+        with pytest.raises(WrongContent, match="'x' is missing"):
+            take_array({}, "x", kind)
+
+
+@pytest.mark.parametrize("ends", [[], [0], [4], [0, 4], [2, 2, 4]])
+def test_parts_may_be_empty(ends):
+    check_ends("x", np.array(ends, np.int64), ends[-1] if ends else 0)
+
+
+@pytest.mark.parametrize("ends", [[], [3], [5], [-1, 4], [3, 2, 4], [4, 3]])
+def test_parts_that_do_not_fit_are_refused(ends):
+    with pytest.raises(WrongContent, match="'x' has parts that do not fit its size of 4"):
+        check_ends("x", np.array(ends, np.int64), 4)
+
+
+def test_strings_are_bytes_and_where_they_end():
+    arrays = {}
+    put_text(arrays, "x", ["é", "", "abc"])
+    assert arrays["x.utf8"].tobytes() == b"\xc3\xa9abc"
+    assert arrays["x.ends"].tolist() == [2, 2, 5]
+    assert arrays["x.ends"].dtype == np.int64
+    assert take_text(arrays, "x") == ["é", "", "abc"]
+    assert arrays == {}
+    cut = {"x.utf8": np.array([0xC3, 0xA9], np.uint8), "x.ends": np.array([1, 2])}
+    with pytest.raises(WrongContent, match="'x' is no UTF-8"):
+        take_text(cut, "x")
+
+
+NUMBERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16",
+           "float32", "float64")  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", [*NUMBERS, "bool", "U3", "O"])
+def test_arrays_of_every_kind_come_back(dtype):
+    arrays = {}
+    array = np.array(["a", "bcd"] if dtype in ("U3", "O") else [0, 1]).astype(dtype)
+    kind = put_array(arrays, "x", array)
+    expected = {"bool": "bool", "U3": "text", "O": "objects"}.get(dtype, "numbers")
+    assert kind == expected
+    found = take_array(arrays, "x", kind)
+    assert found.dtype == array.dtype
+    assert found.tolist() == array.tolist()
+    assert arrays == {}
+
+
+@pytest.mark.parametrize(
+    "array",
+    [np.array([1j]), np.array(["2020-01-01"], "M8[D]"), np.array([["a"]]), np.array([b"a"]),
+     np.array(["a", 1], object), np.array([["a"]], object)],
+    ids=str,
+)  # fmt: skip
+def test_arrays_of_other_kinds_are_not_saved(array):
+    with pytest.raises(WrongContent, match="what is saved are numbers"):
+        put_array({}, "x", array)
+
+
+@pytest.mark.parametrize(("room", "dtype"), [(24, "U3"), (23, "O")])
+def test_text_that_would_take_too_much_room_comes_as_objects(room, dtype):
+    arrays = {}
+    put_text(arrays, "x", ["abc", "d"])  # 2 strings of 3 characters of 4 bytes
+    found = take_array(arrays, "x", "text", room)
+    assert found.dtype == dtype
+    assert found.tolist() == ["abc", "d"]
+
+
+def test_no_strings_are_an_array_too():
+    arrays = {}
+    put_text(arrays, "x", [])
+    assert take_array(arrays, "x", "text").dtype == "U1"
+
+
+@pytest.mark.parametrize("place", range(10))
+def test_every_number_is_looked_at(monkeypatch, place):
+    monkeypatch.setattr(check, "_BLOCK", 4)
+    for csr in (False, True):
+        model = random_model(classes=2, features=10, csr=csr)
+        check_model(model)
+        (model.coef.data if csr else model.coef[0])[place] = np.nan
+        with pytest.raises(WrongContent, match="coefficients are not all finite"):
+            check_model(model)
+
+
+def lanes(count, scheme, classes):
+    return {"coef": np.zeros((count, 5)), "intercept": np.zeros(count), "scheme": scheme,
+            "classes": np.arange(classes), "certificate": None}  # fmt: skip
+
+
+def history(**columns):
+    return {"history": dict(random_model().history) | columns}
+
+
+def path(**columns):
+    return {"path": dict(random_model().path) | columns}
+
+
+RIGHT = [
+    lanes(1, "ovr", 2), lanes(4, "ovr", 4), lanes(1, "ovo", 2), lanes(6, "ovo", 4),
+    lanes(1, "crammer_singer", 2), lanes(2, "crammer_singer", 2), lanes(4, "crammer_singer", 4),
+    lanes(1, "labels", 1), lanes(4, "labels", 4), {"history": {}}, {"path": {}}, path(chosen=1),
+    {"certificate": Certificate(1.0, 1.0, 0.0)},
+    {"calibrators": (Sigmoid(1.0, 0.0), Isotonic(np.zeros(1), np.zeros(1)),
+                     Isotonic(np.array([0.0, 0.0, 1.0]), np.array([0.0, 1.0, 1.0])))},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("parts", RIGHT, ids=range(len(RIGHT)))
+def test_models_at_the_edge_of_the_rules_are_saved(parts):
+    model = replace(random_model(), **parts)
+    meta, arrays = encode(model)
+    assert same(decode(loads(dumps(meta)), dict(arrays), 0), model)
+
+
+def curve(x, y):
+    return {"calibrators": (Isotonic(np.array(x), np.array(y)),) * 3}
+
+
+ONE, THREE = np.ones(1), np.ones(3)
+WRONG = [
+    ({"coef": np.zeros(5)}, "no matrix"),
+    ({"coef": np.zeros((3, 0))}, "it has no coefficients"),
+    (lanes(0, "ovr", 3), "it has no coefficients"),
+    ({"intercept": np.array([0.0, np.inf, 0.0])}, "intercepts are not all finite"),
+    ({"intercept": np.zeros((3, 1))}, r"shape \(3, 1\), and should be \(3,\)"),
+    ({"classes": np.zeros((3, 1))}, "classes are no list"),
+    ({"classes": np.array([1.0, np.nan, 2.0])}, "classes are not all finite"),
+    ({"classes": np.array(["a", "b", "a"])}, "the same"),
+    (lanes(1, "ovr", 1), "it has 1 classes"),
+    (lanes(0, "labels", 0), "it has no coefficients"),
+    (lanes(2, "ovr", 2), r"2 weight vectors, which is not what 2 classes take \(ovr\)"),
+    (lanes(1, "ovr", 3), "1 weight vectors"),
+    (lanes(3, "ovr", 4), "3 weight vectors"),
+    (lanes(4, "ovo", 4), "4 weight vectors"),
+    (lanes(2, "ovo", 2), "2 weight vectors"),
+    (lanes(3, "crammer_singer", 2), "3 weight vectors"),
+    (lanes(1, "crammer_singer", 3), "1 weight vectors"),
+    (lanes(1, "labels", 2), "1 weight vectors"),
+    ({"certificate": Certificate(ONE, ONE, 0 * ONE)}, "the primal of its certificate is no number"),
+    ({"certificate": Certificate(THREE, ONE, 0 * THREE)}, "the dual of its certificate is no n"),
+    ({"certificate": Certificate(THREE, THREE, ONE)}, "the rounding of its certificate is no n"),
+    ({"certificate": Certificate(1.0, -np.inf, 0.0)}, "the dual of its certificate is not finite"),
+    ({"certificate": Certificate(1.0, 1.0, np.inf)}, "the rounding of its certificate is not fin"),
+    ({"certificate": Certificate(2.0, 1.0, -1e-9)}, "negative rounding bound"),
+    (history(epoch=[1.0]), "history is no table of numbers"),
+    (history(epoch=[1, 2, 3, 4]), "history is no table of numbers"),
+    (history(epoch=(1.0, 2.0, 3.0, 4.0)), "history is no table of numbers"),
+    ({"history": {"epoch": [1.0]}}, "history is no table of numbers"),
+    (path(mean=[0.5]), "path is no table of numbers"),
+    (path(mean=[0, 1]), "path is no table of numbers"),
+    ({"path": {"chosen": 0, "scoring": "f1", "folds": 3}}, "path is no table of numbers"),
+    (path(chosen=2), "the C that was chosen is not on its path"),
+    (path(chosen=-1), "the C that was chosen is not on its path"),
+    (path(chosen=1.0), "the C that was chosen is not on its path"),
+    (path(scoring=None), "its path does not say how it was scored"),
+    (path(folds=3.0), "its path does not say how it was scored"),
+    ({"feature_names": tuple("abcdef")}, "6 names for 5 features"),
+    ({"calibrators": (Sigmoid(1.0, 0.0),) * 2}, "2 calibrators for 3 lanes"),
+    ({"scheme": "labels", "calibrators": (Sigmoid(1.0, 0.0),) * 3}, "3 calibrators for 3 lanes"),
+    ({"calibrators": (Sigmoid(1.0, 0.0), Sigmoid(np.nan, 0.0), Sigmoid(1.0, 0.0))}, "a sigmoid"),
+    ({"calibrators": (Sigmoid(1.0, np.inf),) * 3}, "a sigmoid of it is not finite"),
+    ({"calibrators": (None,) * 3}, "a calibrator of type NoneType cannot be saved"),
+    (curve([], []), "a calibration curve has no knots"),
+    (curve([0.0, 1.0], [0.5]), "a calibration curve has no knots"),
+    (curve([[0.0]], [[0.5]]), "a calibration curve has no knots"),
+    (curve([np.nan], [0.5]), "a calibration curve is not finite"),
+    (curve([0.0], [np.nan]), "a calibration curve is not finite"),
+    (curve([1.0, 0.0], [0.1, 0.2]), "does not rise from 0 to 1"),
+    (curve([0.0, 1.0], [0.2, 0.1]), "does not rise from 0 to 1"),
+    (curve([0.0, 1.0], [-0.1, 0.1]), "does not rise from 0 to 1"),
+    (curve([0.0, 1.0], [0.1, 1.1]), "does not rise from 0 to 1"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("parts", "what"), WRONG, ids=[f"{k} {w}" for k, (_, w) in enumerate(WRONG)]
+)
+def test_what_does_not_fit_is_named(parts, what):
+    with pytest.raises(WrongContent, match=what):
+        encode(replace(random_model(), **parts))
+
+
+@pytest.mark.parametrize("count", range(9))
+@pytest.mark.parametrize("given", ["dense", "csr"])
+def test_coefficients_are_stored_as_what_takes_less(count, given):
+    coef = np.zeros((1, 8))
+    coef[0, :count] = 1.0
+    model = replace(random_model(classes=2, features=8), coef=coef)
+    if given == "csr":
+        model = replace(model, coef=sparse.csr_matrix(coef))
+    meta, arrays = encode(model)
+    stored = [name for name in arrays if name.startswith("coef")]
+    # A place takes 4 bytes, and the end of a row 8.
+    small = given == "csr" or 12 * count + 8 < 64
+    assert stored == (["coef.values", "coef.indices", "coef.ends"] if small else ["coef"])
+    assert meta["coef"] == {"given": given, "stored": "csr" if small else "rows"}
+    if small:
+        assert arrays["coef.indices"].dtype == np.int32
+        assert arrays["coef.ends"].dtype == np.int64
+    assert same(decode(meta, arrays, 0), model)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_coefficients_keep_their_order_in_memory(order):
+    model = random_model()
+    model = replace(model, coef=np.array(model.coef, order=order))
+    meta, arrays = encode(model)
+    assert meta["coef"]["stored"] == ("rows" if order == "C" else "columns")
+    found = decode(meta, arrays, 0).coef
+    assert found.flags.f_contiguous == (order == "F")
+
+
+def test_duplicates_in_sparse_coefficients_are_one_number():
+    coef = sparse.csr_matrix(([1.0, 2.0, 4.0], [3, 1, 3], [0, 3]), shape=(1, 5))
+    model = replace(random_model(classes=2), coef=coef)
+    meta, arrays = encode(model)
+    assert arrays["coef.indices"].tolist() == [1, 3]
+    assert arrays["coef.values"].tolist() == [2.0, 5.0]
+    assert coef.nnz == 3  # the model's own are left alone
+    assert decode(meta, arrays, 0).coef.toarray().tolist() == [[0.0, 2.0, 0.0, 5.0, 0.0]]
+
+
+META = [
+    *(({name: value}, f"{name} is {value!r}, and should be a positive whole number")
+      for name in ("lanes", "features") for value in (0, -1, True, 3.0, None, 1 << 62)),
+    *(({name: value}, f"{name} is no mapping")
+      for name in ("parameters", "training", "data", "history", "path") for value in ([], 1, None)),
+    ({"parameters": {"$": "float", "value": "1"}}, "parameters: a value has an unknown tag"),
+    ({"steps": None}, "its steps are no list"),
+    ({"steps": [1]}, "step 0 makes no sense"),
+    ({"steps": [{"kind": "scale", "meta": {}}]}, "step 0 makes no sense"),
+    ({"steps": [{"kind": 1, "meta": {}, "arrays": {}}]}, "step 0 has no kind"),
+    ({"steps": [{"kind": "scale", "meta": [], "arrays": {}}]}, "meta is no mapping"),
+    ({"steps": [{"kind": "?", "meta": {}, "arrays": {}}]}, r"step 0 \(\?\) cannot be restored"),
+    ({"coef": None}, "stored in an unknown way"),
+    ({"coef": {"given": "csr", "stored": "?"}}, "stored in an unknown way"),
+    ({"coef": {"given": "?", "stored": "rows"}}, "stored in an unknown way"),
+    ({"feature_names": False}, "arrays of an unknown purpose: feature_names.ends, feature_names"),
+    ({"calibrators": False}, "unknown purpose: calibrators.ends, calibrators.sigmoid, calib"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("part", "what"), META, ids=range(len(META)))
+def test_meta_that_makes_no_sense_is_named(part, what):
+    meta, arrays = encode(random_model(named=True, calibrated=True))
+    with pytest.raises(WrongContent, match=what):
+        decode(meta | part, arrays, 0)
+
+
+ARRAYS = [
+    ("certificate.primal", None, "'certificate.primal' is missing"),
+    ("certificate.primal", np.ones((3, 1)), r"certificate.primal has the shape \(3, 1\)"),
+    ("certificate.primal", np.ones(3, np.float32), "should be of float64"),
+    ("intercept", np.zeros((3, 1)), "'intercept' is an array"),
+    ("intercept", np.zeros(3, np.int64), "should be of float64"),
+    ("calibrators.x", np.zeros(7), "calibrators differ in number"),
+    ("calibrators.sigmoid", np.ones(2, np.uint8), "calibrators differ in number"),
+    ("calibrators.ends", np.array([1, 7, 9]), "'calibrators' has parts that do not fit"),
+    ("calibrators.ends", np.array([0, 7, 8]), "a sigmoid has one A and one B"),
+    ("classes", np.array([1, 1, 2]), "some of its classes are the same"),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "what"), ARRAYS, ids=range(len(ARRAYS)))
+def test_arrays_that_make_no_sense_are_named(name, value, what):
+    meta, arrays = encode(random_model(calibrated=True))
+    arrays.pop(name)
+    if value is not None:
+        arrays[name] = value
+    with pytest.raises(WrongContent, match=what):
+        decode(meta, arrays, 0)
+
+
+@pytest.mark.parametrize(
+    ("value", "plain"),
+    [
+        (np.int8(3), 3), (np.float32(0.5), 0.5), (np.True_, True), ((1, [2]), [1, [2]]),
+        (np.inf, {"$": "float", "value": "inf"}), (-np.inf, {"$": "float", "value": "-inf"}),
+        ({1: 2}, {"$": "dict", "items": [[1, 2]]}), ({"a": {"b": None}}, {"a": {"b": None}}),
+        ({"$": 1}, {"$": "dict", "items": [["$", 1]]}),
+    ],
+)  # fmt: skip
+def test_values_have_one_way_to_be_said(value, plain):
+    assert to_plain(value) == plain
+    assert type(to_plain(value)) is type(plain)
+
+
+@pytest.mark.parametrize(
+    "plain",
+    [{"$": "float", "value": "1.0"}, {"$": "float"}, {"$": "dict", "items": {}}, {"$": "dict"},
+     {"$": "dict", "items": [[[1], 2]]}, {"$": "list", "items": []}, {"$": None}],
+)  # fmt: skip
+def test_unknown_tags_are_refused(plain):
+    with pytest.raises(ValueError, match="unknown tag"):
+        from_plain({"x": [plain]})
+
+
+def test_json_is_strict_and_on_one_line():
+    assert dumps({"a": [1, "é\n"]}) == '{"a":[1,"\\u00e9\\n"]}'
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        dumps(np.nan)
+    with pytest.raises(ValueError, match="a name occurs twice"):
+        loads('{"a":1,"a":2}')
+    with pytest.raises(ValueError, match="Infinity is no JSON"):
+        loads("[-Infinity]")
+    with pytest.raises(ValueError, match="nested too deeply"):
+        loads("[" * 100_000)
+    with pytest.raises(TypeError, match=r"a set cannot be saved: set\(\)"):
+        to_plain(set())

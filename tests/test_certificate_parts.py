@@ -1,0 +1,236 @@
+"""What a certificate says and is made of: verdicts, words, blocks, and the error analysis."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from pegasos import certificate as parts
+from pegasos.certificate import Certificate, GaveUp, certify, relative_gap
+from pegasos.problem import make_problem
+from pegasos.testing.toys import toy
+
+MODES = ["none", "regularized", "free"]
+LOSSES = ["hinge", "squared_hinge"]
+
+
+@pytest.mark.parametrize(
+    ("primal", "rounding", "tol", "proven", "exhausted"),
+    [
+        (1.5, 0.0, 0.5, True, True),
+        (1.5, 0.5, 0.5, True, True),
+        (1.5, 0.6, 0.5, False, True),  # proven by rounding alone is not proven
+        (1.6, 0.0, 0.5, False, False),
+        (1.5, 0.5, 0.0, False, True),
+        (1.5, 0.4, 0.4, False, False),
+        (1.5, 0.4, 0.5, True, True),
+    ],
+)
+def test_a_gap_is_proven_by_more_than_rounding(primal, rounding, tol, proven, exhausted):
+    proof = Certificate(primal, 1.0, rounding)
+    assert proof.proves(tol) == proven
+    assert proof.exhausted(tol) == exhausted
+    both = Certificate(np.array([primal, 9.0]), np.ones(2), np.array([rounding, 0.0]))
+    assert both.proves(tol).tolist() == [proven, False]
+    assert both.exhausted(tol).tolist() == [exhausted, False]
+
+
+def test_where_the_optimum_is_zero_rounding_has_no_room():
+    assert Certificate(0.0, 0.0, 0.0).proves(0.1)
+    assert not Certificate(0.0, 0.0, 0.01).proves(0.1)
+    assert not Certificate(1.0, -1.0, 0.0).proves(1e300)
+
+
+def test_bounds_hold_if_they_agree_up_to_rounding():
+    assert Certificate(1.0, 1.25, 0.25).holds
+    assert not Certificate(1.0, 1.25, 0.125).holds
+    assert not Certificate(np.array([2.0, 1.0]), np.array([1.0, 1.25]), np.zeros(2)).holds
+
+
+def test_words_are_those_of_the_worst_problem():
+    one = Certificate(1.5, 1.0, 0.0)
+    assert str(one) == "within 0.5 (relative) of the optimum: primal 1.5, dual 1, gap 0.5"
+    two = Certificate(np.array([1.5, 6.0]), np.array([1.0, 2.0]), np.zeros(2))
+    assert str(two) == (
+        "within 2 (relative) of the optimum (worst of 2 problems): primal 6, dual 2, gap 4"
+    )
+
+
+def test_relative_gaps_leave_float64_in_silence():
+    found = relative_gap(np.array([1e308, 3.0, np.inf, 1.0, 0.0, -1.0, 0.5]),
+                         np.array([1e-308, 2.0, np.inf, -1.0, 0.0, 0.0, 0.5]))  # fmt: skip
+    np.testing.assert_array_equal(found, [np.inf, 0.5, np.nan, np.inf, 0.0, np.inf, 0.0])
+
+
+def test_lanes_are_taken_out_and_put_back():
+    whole = Certificate(np.arange(1.0, 5.0), np.arange(4.0), np.arange(4.0) / 8)
+    part = whole.lane([1, 3])
+    assert (part.primal.tolist(), part.dual.tolist()) == ([2.0, 4.0], [1.0, 3.0])
+    assert part.rounding.tolist() == [0.125, 0.375]
+    changed = whole.replaced([0, 2], part)
+    assert changed.primal.tolist() == [2.0, 2.0, 4.0, 4.0]
+    assert changed.dual.tolist() == [1.0, 1.0, 3.0, 3.0]
+    assert changed.rounding.tolist() == [0.125, 0.125, 0.375, 0.375]
+    assert whole.primal.tolist() == [1.0, 2.0, 3.0, 4.0]
+
+
+def test_zero_is_certified_without_a_pass():
+    data = toy(20, 4, 2, seed=1)
+    problem = make_problem(data.X, data.Y, C=0.5, intercept="none", sample_weight=data.weight)
+    W = np.zeros(problem.weights_shape)
+    proof, _ = certify(problem, W, np.zeros(2), lambda lo, hi: np.zeros((hi - lo, 2)))
+    at_once = Certificate.untrained(problem.cost / problem.total_weight)
+    np.testing.assert_allclose(at_once.primal, proof.primal, rtol=1e-15)
+    assert at_once.dual.tolist() == proof.dual.tolist() == [0.0, 0.0]
+    assert (at_once.rounding > 0).all()
+    assert (at_once.rounding <= 1e-15 * at_once.primal).all()
+
+
+def test_blocks_of_rows_hold_so_many_values(monkeypatch):
+    monkeypatch.setattr(parts, "_PASS_VALUES", 1000)
+    data = toy(200, 5, 3)
+    for X in (data.X, data.csr(), sparse.csr_array((200, 5))):
+        for n_jobs, share in ((1, 1), (3, 12)):
+            problem = make_problem(X, data.Y, C=1.0, intercept="none", n_jobs=n_jobs)
+            assert problem.threads == n_jobs
+            found = parts.blocks(problem)
+            ends = [0, *(hi for _, hi in found)]
+            assert found == list(pairwise(ends))
+            assert ends[-1] == 200
+            row = max(1.0, problem.rows.row_size) * problem.weights_shape[1]
+            sizes = np.diff(ends)
+            if sizes.size > 1:
+                assert (sizes[:-1] * row <= share * 1000).all()
+                assert ((sizes[:-1] + 1) * row > share * 1000).all()
+    monkeypatch.setattr(parts, "_PASS_VALUES", 1)
+    problem = make_problem(data.X, data.Y, C=1.0, intercept="none", n_jobs=1)
+    assert parts.blocks(problem) == [(row, row + 1) for row in range(200)]
+
+
+def test_blocks_of_features_hold_so_many_values(monkeypatch):
+    monkeypatch.setattr(parts, "_FEATURE_VALUES", 24)
+    assert list(parts.feature_blocks(np.zeros((10, 8)))) == [(0, 3), (3, 6), (6, 9), (9, 10)]
+    assert list(parts.feature_blocks(np.zeros((2, 100)))) == [(0, 1), (1, 2)]
+    with pytest.raises(GaveUp):
+        list(parts.feature_blocks(np.zeros((10, 8)), lambda: True))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_giving_up_between_any_two_blocks_is_no_certificate(monkeypatch, mode):
+    data = toy(40, 6, 2, seed=3)
+    problem = make_problem(data.X, data.Y, C=1.0, intercept=mode)
+    W = np.zeros(problem.weights_shape)
+    W[:6, :2] = np.random.default_rng(0).normal(size=(6, 2))
+    a = problem.costs() * 0.3
+    whole, _ = certify(problem, W, np.zeros(2), lambda lo, hi: a[lo:hi])
+    monkeypatch.setattr(parts, "_PASS_VALUES", 200)
+    monkeypatch.setattr(parts, "_FEATURE_VALUES", 2 * W.shape[1])
+    asked = []
+    pieces, _ = certify(
+        problem, W, np.zeros(2), lambda lo, hi: a[lo:hi], give_up=lambda: bool(asked.append(1))
+    )
+    np.testing.assert_allclose(pieces.primal, whole.primal, rtol=1e-13)
+    np.testing.assert_allclose(pieces.dual, whole.dual, rtol=1e-13)
+    assert len(asked) == len(parts.blocks(problem)) + 2 * len(list(parts.feature_blocks(W)))
+    for last in range(len(asked)):
+        calls = iter(range(len(asked)))
+        stopped = certify(
+            problem, W, np.zeros(2), lambda lo, hi: a[lo:hi],
+            give_up=lambda calls=calls, last=last: next(calls) == last,
+        )  # fmt: skip
+        assert stopped is None
+
+
+def analysed(problem, A, w, b, a, *, shown_b, given_b):
+    """P, D and the bound on their errors, of one lane in plain NumPy.
+
+    ``b`` is what is added to A w; ``shown_b`` what the model says, which may be inside of w.
+
+    To first order in e = 2^-53: a product of m numbers errs by m e |w| |x|, a sum by e times its
+    terms' sizes and the number of roundings each goes through.
+    """
+    e = 2.0**-53
+    y, c, s = problem.labels[:, 0].astype(float), problem.costs()[:, 0], problem.s[0]
+    N, norms, squared = problem.total_weight[0], np.linalg.norm(A, axis=1), problem.loss != "hinge"
+    free = problem.intercept == "free"
+    slack = np.maximum(0, 1 - y * (A @ w + b))
+    loss = c @ (slack**2 if squared else slack)
+    slopes = 2 * c * slack if squared else c
+    slope, slope_norm = slopes.sum(), slopes @ norms
+    if free and squared and not given_b:  # Cauchy-Schwarz: sum 2 c l <= 2 sqrt(sum c l^2 sum c)
+        slope = 2 * np.sqrt(loss * c.sum())
+        slope_norm = slope * norms.max()
+    roundings = 4 + 1 + (200 if free else 0)
+    features = problem.rows.d + 3
+    product = (problem.rows.longest + 3) * e * np.linalg.norm(w)
+    error = product * slope_norm
+    error += e * roundings * ((1 + abs(shown_b)) * slope + 2 * loss)
+    error += e * (features + 3) * s / 2 * w @ w
+    if squared:  # of a square, the second order too
+        error += product**2 * norms.max() * (c @ norms)
+    if free:
+        up, down = a[y > 0].sum(), a[y < 0].sum()
+        a_own = a * np.where(y > 0, min(up, down) / up, min(up, down) / down)
+    else:
+        a_own = a
+    v = (a_own * y) @ A / s
+    squares = (a_own**2 / (4 * c)).sum() if squared else 0.0
+    theta = a_own.sum() / (s * v @ v + 2 * squares)
+    theta = theta if squared else min(1.0, theta)
+    dual = (theta * a_own.sum() - theta**2 * (s / 2 * v @ v + squares)) / N
+    v_error = (np.count_nonzero(a) + 3) * e * (a @ norms) / s
+    error += theta * roundings * e * (1 + abs(shown_b)) * a_own.sum()
+    error += theta**2 * s / 2 * (2 * np.linalg.norm(v) * v_error + v_error**2)
+    error += theta**2 * e * ((features + 3) * s / 2 * v @ v + (roundings + 4) * squares)
+    return (s / 2 * w @ w + loss) / N, dual, error / N
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("size", [1e-3, 1.0, 1e15])
+@pytest.mark.parametrize("given_b", [False, True])
+def test_bounds_and_their_errors_are_those_of_the_analysis(mode, loss, size, given_b):
+    data = toy(25, 4, seed=7)
+    problem = make_problem(
+        data.X, data.Y, C=0.7, intercept=mode, intercept_scaling=0.5 if mode == MODES[1] else 1.0,
+        sample_weight=data.weight, positive=1.5, loss=loss,
+    )  # fmt: skip
+    A = np.hstack([data.X, np.full((25, 1), 0.5)]) if mode == "regularized" else data.X
+    rng = np.random.default_rng(5)
+    w = size * rng.normal(size=A.shape[1])
+    a = problem.costs()[:, 0] * rng.uniform(size=25) * (rng.uniform(size=25) < 0.7)
+    W = np.zeros(problem.weights_shape)
+    W[: w.size, 0] = w
+    b = {"none": 0.0, "regularized": 0.5 * w[-1], "free": 0.8}[mode]
+    proof, found = certify(problem, W, [b], lambda lo, hi: a[lo:hi, None], as_is=given_b)
+    assert (found[0] == b) == (given_b or mode != "free")
+    added = found[0] if mode == "free" else 0.0
+    primal, dual, error = analysed(problem, A, w, added, a, shown_b=found[0], given_b=given_b)
+    assert proof.primal[0] == pytest.approx(primal, rel=1e-12)
+    assert proof.dual[0] == pytest.approx(dual, rel=1e-12)
+    assert proof.rounding[0] == pytest.approx(error, rel=1e-9)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_duals_of_one_class_prove_nothing_where_the_intercept_is_free(loss):
+    data = toy(20, 4, seed=2)
+    problem = make_problem(data.X, data.Y, C=1.0, intercept="free", loss=loss)
+    W = np.zeros(problem.weights_shape)
+    for side in (1, -1):
+        a = problem.costs() * (side == problem.labels)
+        proof, _ = certify(problem, W, np.zeros(1), lambda lo, hi, a=a: a[lo:hi])
+        assert proof.dual[0] == 0
+        assert 0 < proof.rounding[0] < 1e-12
+
+
+def test_sums_beyond_float64_prove_zero_in_silence():
+    data = toy(20, 4, seed=2)
+    for loss in LOSSES:
+        problem = make_problem(data.X * 1e150, data.Y, C=1e10, intercept="none", loss=loss)
+        W = np.zeros(problem.weights_shape)
+        a = problem.costs()
+        proof, _ = certify(problem, W, np.zeros(1), lambda lo, hi, a=a: a[lo:hi])
+        assert proof.primal[0] == 1.0  # the mean loss of w = 0
+        assert proof.dual[0] == 0
+        assert np.isfinite(proof.rounding[0])
