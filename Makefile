@@ -1,4 +1,4 @@
-# make demo | test | test-gpu | test-report | test-all | test-asan | fuzz | chaos | mutate | lint | format | stubs | docs | pictures | bench | reproduce | clean
+# make demo | test | test-gpu | test-report | test-all | test-asan | fuzz | chaos | mutate | lint | format | stubs | docs | pictures | bench | reproduce | supply | clean
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -7,7 +7,7 @@ CORE_TESTS := $(wildcard core/tests/*)
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 CHECKED_CPP = $(shell git ls-files 'core/*.hpp' 'core/*.cpp')
 
-.PHONY: demo test test-gpu test-report test-all test-asan fuzz chaos mutate core-test lint format stubs docs pictures bench bench-certify bench-epoch reproduce clean
+.PHONY: demo test test-gpu test-report test-all test-asan fuzz chaos mutate core-test lint format stubs docs pictures bench bench-certify bench-epoch reproduce supply clean
 
 demo: $(VENV)/installed
 	$(BIN)/python -m pegasos.demo
@@ -86,9 +86,10 @@ stubs: $(VENV)/installed
 	$(BIN)/python -m nanobind.stubgen -q -m pegasos._core -o src/pegasos/_core.pyi
 
 # The documentation, into build/site: python -m http.server -d build/site shows it. Warnings are errors;
-# what its code blocks do is tested by `make test` (tests/docs).
+# what its code blocks do is tested by `make test` (tests/docs); here those that need MLflow.
 docs: $(VENV)/docs-tools
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	$(BIN)/python -m pytest tests/docs/test_code_blocks.py -k track-runs
 
 pictures: $(VENV)/installed
 	$(BIN)/python -m docs.pictures
@@ -110,6 +111,10 @@ bench-epoch: $(VENV)/installed
 # cores. One of them: pegasos reproduce NAME.
 reproduce: $(VENV)/installed
 	$(BIN)/pegasos reproduce --all
+
+# What is given away: sdist, wheel, licences, vulnerabilities, SBOM, into build/supply; needs a package index.
+supply: build/supply/tools/installed
+	build/supply/tools/bin/python -m tests.supply
 
 # What follows runs once, and again when its inputs change.
 $(VENV)/tools: pyproject.toml
@@ -136,6 +141,12 @@ $(VENV)/gpu-tools: $(VENV)/installed
 
 $(VENV)/browser-tools: $(VENV)/installed
 	$(PIP) install --group browser
+	touch $@
+
+build/supply/tools/installed: pyproject.toml
+	$(PYTHON) -m venv --clear $(@D)
+	$(@D)/bin/python -m pip --quiet --disable-pip-version-check install 'pip>=25.1'
+	$(@D)/bin/python -m pip --quiet --disable-pip-version-check install --group supply
 	touch $@
 
 $(VENV)/lint-tools: $(VENV)/tools
