@@ -1,0 +1,1 @@
+"""What is given away: the sdist, the wheel, and what they bring with them (`make supply`)."""
