@@ -134,6 +134,31 @@ def test_the_intercept_follows_the_solver_and_the_scaling(solver, scaling, mode)
     assert pegasos.solve(X, Y, intercept="none", **options | {"intercept_scaling": 1.0}).b == 0
 
 
+def test_losses_that_a_solver_does_not_train_are_refused():
+    with pytest.raises(ValueError, match="solver 'sgds' trains the hinge loss only"):
+        pegasos.solve(X, Y, C=1.0, solver="sgds", loss="squared_hinge")
+
+
+def test_a_thousandth_is_close_enough_unless_told_otherwise():
+    gaps = []
+    options = {"C": 1.0, "solver": "sgds", "seed": 0, "record_every": 1.0, "max_epochs": 10_000}
+    result = pegasos.solve(X, Y, callbacks=[lambda r: gaps.append(r.relative_gap)], **options)
+    assert result.stop_reason == "converged"
+    assert gaps[-1] <= 1e-3 < min(gaps[:-1])
+
+
+def test_arrays_on_a_device_are_trained_on_there(monkeypatch):
+    class Array(np.ndarray):
+        def __dlpack_device__(self):
+            return 2, 0  # the first CUDA device
+
+    asked = []
+    monkeypatch.setattr(solving, "gpu_part", lambda name: asked.append(name) or 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        pegasos.solve(X.view(Array), Y, C=1.0)
+    assert asked == ["solving"]
+
+
 def test_a_run_without_limits_takes_as_many_epochs_as_its_solver_says():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from pegasos.certificate import Certificate
-from pegasos.model_file import ModelFileError, NewerFormatError, check
+from pegasos.model_file import ModelFileError, NewerFormatError
 from pegasos.model_file.arrays import (
     check_ends,
     put_array,
@@ -17,11 +16,9 @@ from pegasos.model_file.arrays import (
     take_array,
     take_text,
 )
-from pegasos.model_file.check import check_model
 from pegasos.model_file.contents import decode, encode
 from pegasos.model_file.errors import WrongContent
 from pegasos.model_file.plain import dumps, from_plain, loads, to_plain
-from pegasos.tasks.probability import Isotonic, Sigmoid
 from pegasos.testing.models import random_model, same
 
 
@@ -115,115 +112,6 @@ def test_no_strings_are_an_array_too():
     assert take_array(arrays, "x", "text").dtype == "U1"
 
 
-@pytest.mark.parametrize("place", range(10))
-def test_every_number_is_looked_at(monkeypatch, place):
-    monkeypatch.setattr(check, "_BLOCK", 4)
-    for csr in (False, True):
-        model = random_model(classes=2, features=10, csr=csr)
-        check_model(model)
-        (model.coef.data if csr else model.coef[0])[place] = np.nan
-        with pytest.raises(WrongContent, match="coefficients are not all finite"):
-            check_model(model)
-
-
-def lanes(count, scheme, classes):
-    return {"coef": np.zeros((count, 5)), "intercept": np.zeros(count), "scheme": scheme,
-            "classes": np.arange(classes), "certificate": None}  # fmt: skip
-
-
-def history(**columns):
-    return {"history": dict(random_model().history) | columns}
-
-
-def path(**columns):
-    return {"path": dict(random_model().path) | columns}
-
-
-RIGHT = [
-    lanes(1, "ovr", 2), lanes(4, "ovr", 4), lanes(1, "ovo", 2), lanes(6, "ovo", 4),
-    lanes(1, "crammer_singer", 2), lanes(2, "crammer_singer", 2), lanes(4, "crammer_singer", 4),
-    lanes(1, "labels", 1), lanes(4, "labels", 4), {"history": {}}, {"path": {}}, path(chosen=1),
-    {"certificate": Certificate(1.0, 1.0, 0.0)},
-    {"calibrators": (Sigmoid(1.0, 0.0), Isotonic(np.zeros(1), np.zeros(1)),
-                     Isotonic(np.array([0.0, 0.0, 1.0]), np.array([0.0, 1.0, 1.0])))},
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("parts", RIGHT, ids=range(len(RIGHT)))
-def test_models_at_the_edge_of_the_rules_are_saved(parts):
-    model = replace(random_model(), **parts)
-    meta, arrays = encode(model)
-    assert same(decode(loads(dumps(meta)), dict(arrays), 0), model)
-
-
-def curve(x, y):
-    return {"calibrators": (Isotonic(np.array(x), np.array(y)),) * 3}
-
-
-ONE, THREE = np.ones(1), np.ones(3)
-WRONG = [
-    ({"coef": np.zeros(5)}, "no matrix"),
-    ({"coef": np.zeros((3, 0))}, "it has no coefficients"),
-    (lanes(0, "ovr", 3), "it has no coefficients"),
-    ({"intercept": np.array([0.0, np.inf, 0.0])}, "intercepts are not all finite"),
-    ({"intercept": np.zeros((3, 1))}, r"shape \(3, 1\), and should be \(3,\)"),
-    ({"classes": np.zeros((3, 1))}, "classes are no list"),
-    ({"classes": np.array([1.0, np.nan, 2.0])}, "classes are not all finite"),
-    ({"classes": np.array(["a", "b", "a"])}, "the same"),
-    (lanes(1, "ovr", 1), "it has 1 classes"),
-    (lanes(0, "labels", 0), "it has no coefficients"),
-    (lanes(2, "ovr", 2), r"2 weight vectors, which is not what 2 classes take \(ovr\)"),
-    (lanes(1, "ovr", 3), "1 weight vectors"),
-    (lanes(3, "ovr", 4), "3 weight vectors"),
-    (lanes(4, "ovo", 4), "4 weight vectors"),
-    (lanes(2, "ovo", 2), "2 weight vectors"),
-    (lanes(3, "crammer_singer", 2), "3 weight vectors"),
-    (lanes(1, "crammer_singer", 3), "1 weight vectors"),
-    (lanes(1, "labels", 2), "1 weight vectors"),
-    ({"certificate": Certificate(ONE, ONE, 0 * ONE)}, "the primal of its certificate is no number"),
-    ({"certificate": Certificate(THREE, ONE, 0 * THREE)}, "the dual of its certificate is no n"),
-    ({"certificate": Certificate(THREE, THREE, ONE)}, "the rounding of its certificate is no n"),
-    ({"certificate": Certificate(1.0, -np.inf, 0.0)}, "the dual of its certificate is not finite"),
-    ({"certificate": Certificate(1.0, 1.0, np.inf)}, "the rounding of its certificate is not fin"),
-    ({"certificate": Certificate(2.0, 1.0, -1e-9)}, "negative rounding bound"),
-    (history(epoch=[1.0]), "history is no table of numbers"),
-    (history(epoch=[1, 2, 3, 4]), "history is no table of numbers"),
-    (history(epoch=(1.0, 2.0, 3.0, 4.0)), "history is no table of numbers"),
-    ({"history": {"epoch": [1.0]}}, "history is no table of numbers"),
-    (path(mean=[0.5]), "path is no table of numbers"),
-    (path(mean=[0, 1]), "path is no table of numbers"),
-    ({"path": {"chosen": 0, "scoring": "f1", "folds": 3}}, "path is no table of numbers"),
-    (path(chosen=2), "the C that was chosen is not on its path"),
-    (path(chosen=-1), "the C that was chosen is not on its path"),
-    (path(chosen=1.0), "the C that was chosen is not on its path"),
-    (path(scoring=None), "its path does not say how it was scored"),
-    (path(folds=3.0), "its path does not say how it was scored"),
-    ({"feature_names": tuple("abcdef")}, "6 names for 5 features"),
-    ({"calibrators": (Sigmoid(1.0, 0.0),) * 2}, "2 calibrators for 3 lanes"),
-    ({"scheme": "labels", "calibrators": (Sigmoid(1.0, 0.0),) * 3}, "3 calibrators for 3 lanes"),
-    ({"calibrators": (Sigmoid(1.0, 0.0), Sigmoid(np.nan, 0.0), Sigmoid(1.0, 0.0))}, "a sigmoid"),
-    ({"calibrators": (Sigmoid(1.0, np.inf),) * 3}, "a sigmoid of it is not finite"),
-    ({"calibrators": (None,) * 3}, "a calibrator of type NoneType cannot be saved"),
-    (curve([], []), "a calibration curve has no knots"),
-    (curve([0.0, 1.0], [0.5]), "a calibration curve has no knots"),
-    (curve([[0.0]], [[0.5]]), "a calibration curve has no knots"),
-    (curve([np.nan], [0.5]), "a calibration curve is not finite"),
-    (curve([0.0], [np.nan]), "a calibration curve is not finite"),
-    (curve([1.0, 0.0], [0.1, 0.2]), "does not rise from 0 to 1"),
-    (curve([0.0, 1.0], [0.2, 0.1]), "does not rise from 0 to 1"),
-    (curve([0.0, 1.0], [-0.1, 0.1]), "does not rise from 0 to 1"),
-    (curve([0.0, 1.0], [0.1, 1.1]), "does not rise from 0 to 1"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("parts", "what"), WRONG, ids=[f"{k} {w}" for k, (_, w) in enumerate(WRONG)]
-)
-def test_what_does_not_fit_is_named(parts, what):
-    with pytest.raises(WrongContent, match=what):
-        encode(replace(random_model(), **parts))
-
-
 @pytest.mark.parametrize("count", range(9))
 @pytest.mark.parametrize("given", ["dense", "csr"])
 def test_coefficients_are_stored_as_what_takes_less(count, given):
@@ -264,6 +152,7 @@ def test_duplicates_in_sparse_coefficients_are_one_number():
     assert decode(meta, arrays, 0).coef.toarray().tolist() == [[0.0, 2.0, 0.0, 5.0, 0.0]]
 
 
+UNKNOWN = "it has arrays of an unknown purpose: "
 META = [
     *(({name: value}, f"{name} is {value!r}, and should be a positive whole number")
       for name in ("lanes", "features") for value in (0, -1, True, 3.0, None, 1 << 62)),
@@ -275,31 +164,40 @@ META = [
     ({"steps": [{"kind": "scale", "meta": {}}]}, "step 0 makes no sense"),
     ({"steps": [{"kind": 1, "meta": {}, "arrays": {}}]}, "step 0 has no kind"),
     ({"steps": [{"kind": "scale", "meta": [], "arrays": {}}]}, "meta is no mapping"),
-    ({"steps": [{"kind": "?", "meta": {}, "arrays": {}}]}, r"step 0 \(\?\) cannot be restored"),
-    ({"coef": None}, "stored in an unknown way"),
-    ({"coef": {"given": "csr", "stored": "?"}}, "stored in an unknown way"),
-    ({"coef": {"given": "?", "stored": "rows"}}, "stored in an unknown way"),
-    ({"feature_names": False}, "arrays of an unknown purpose: feature_names.ends, feature_names"),
-    ({"calibrators": False}, "unknown purpose: calibrators.ends, calibrators.sigmoid, calib"),
+    ({"steps": [{"kind": "?", "meta": {}, "arrays": {}}]}, r"step 0 \(\?\) cannot be restored: .+"),
+    ({"coef": None}, "its coefficients are stored in an unknown way"),
+    ({"coef": {"given": "csr", "stored": "?"}}, "its coefficients are stored in an unknown way"),
+    ({"coef": {"given": "?", "stored": "rows"}}, "its coefficients are stored in an unknown way"),
+    ({"feature_names": False}, UNKNOWN + "feature_names.ends, feature_names.utf8"),
+    ({"calibrators": False}, UNKNOWN + "calibrators.ends, calibrators.sigmoid, calibrators.x, "
+     "calibrators.y"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("part", "what"), META, ids=range(len(META)))
 def test_meta_that_makes_no_sense_is_named(part, what):
     meta, arrays = encode(random_model(named=True, calibrated=True))
-    with pytest.raises(WrongContent, match=what):
+    with pytest.raises(WrongContent, match=f"^{what}$"):
         decode(meta | part, arrays, 0)
 
 
 ARRAYS = [
-    ("certificate.primal", None, "'certificate.primal' is missing"),
+    ("certificate.primal", None, "the array 'certificate.primal' is missing"),
     ("certificate.primal", np.ones((3, 1)), r"certificate.primal has the shape \(3, 1\)"),
-    ("certificate.primal", np.ones(3, np.float32), "should be of float64"),
-    ("intercept", np.zeros((3, 1)), "'intercept' is an array"),
-    ("intercept", np.zeros(3, np.int64), "should be of float64"),
-    ("calibrators.x", np.zeros(7), "calibrators differ in number"),
-    ("calibrators.sigmoid", np.ones(2, np.uint8), "calibrators differ in number"),
-    ("calibrators.ends", np.array([1, 7, 9]), "'calibrators' has parts that do not fit"),
+    (
+        "certificate.primal",
+        np.ones(3, np.float32),
+        ".* should be of float64 and have . dimensions",
+    ),
+    ("intercept", np.zeros((3, 1)), "'intercept' is an array .*"),
+    ("intercept", np.zeros(3, np.int64), ".* should be of float64 and have . dimensions"),
+    ("calibrators.x", np.zeros(7), "its calibrators differ in number"),
+    ("calibrators.sigmoid", np.ones(2, np.uint8), "its calibrators differ in number"),
+    (
+        "calibrators.ends",
+        np.array([1, 7, 9]),
+        "'calibrators' has parts that do not fit its size of 8",
+    ),
     ("calibrators.ends", np.array([0, 7, 8]), "a sigmoid has one A and one B"),
     ("classes", np.array([1, 1, 2]), "some of its classes are the same"),
 ]
@@ -311,7 +209,7 @@ def test_arrays_that_make_no_sense_are_named(name, value, what):
     arrays.pop(name)
     if value is not None:
         arrays[name] = value
-    with pytest.raises(WrongContent, match=what):
+    with pytest.raises(WrongContent, match=f"^{what}$"):
         decode(meta, arrays, 0)
 
 
