@@ -5,8 +5,8 @@ and a change that no test notices is a hole in the tests. At most 15% may be.
 
 What is changed, and by which tests it is tried, stands in pyproject.toml (`tool.mutmut`). It
 happens in build/mutants, where every verdict is kept: a run goes on where the one before ended.
-Mutants of functions that were edited are tried again, and where tests were, those that nothing had
-noticed. What was found is in build/hardening/mutants.json.
+Mutants of functions that were edited are tried again; if tests were, those that nothing had
+noticed; if `tool.mutmut` was, all. What was found is in build/hardening/mutants.json.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -128,25 +129,36 @@ def prepare() -> None:
     shutil.rmtree(_COPY / "tests", ignore_errors=True)
     (_COPY / "src" / "pegasos").mkdir(parents=True, exist_ok=True)
     shutil.copy2(pegasos._core.__file__, _COPY / "src" / "pegasos")
-    _forget_if_tests_changed()
+    _forget_what_may_have_changed()
 
 
-def _forget_if_tests_changed() -> None:
-    """Mutants that nothing noticed wait again, and which tests run what is asked anew."""
-    named = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["mutmut"]
-    selected = [ROOT / name for name in named["pytest_add_cli_args_test_selection"]]
+def _forget_what_may_have_changed() -> None:
+    """All verdicts, if mutmut is told otherwise; of unnoticed mutants, if tests have changed."""
+    told = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["mutmut"]
+    selected = [ROOT / name for name in told["pytest_add_cli_args_test_selection"]]
     files = [file for path in selected
              for file in (sorted(path.rglob("*.py")) if path.is_dir() else [path])]  # fmt: skip
-    digest = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
-    known = HOME / "tests.sha256"
-    if known.exists() and known.read_text() != digest:
-        (_COPY / "mutmut-stats.json").unlink(missing_ok=True)
-        for meta in _metas():
-            verdicts = json.loads(meta.read_text())
-            codes = verdicts["exit_code_by_key"]
-            codes |= {name: None for name, code in codes.items() if code in _UNNOTICED}
-            meta.write_text(json.dumps(verdicts, indent=4))
-    known.write_text(digest)
+    if _changed("settings", json.dumps(told, sort_keys=True).encode()):
+        _forget(lambda _: True)
+    if _changed("tests", b"".join(file.read_bytes() for file in files)):
+        _forget(lambda code: code in _UNNOTICED)
+
+
+def _changed(name: str, data: bytes) -> bool:
+    known = HOME / f"{name}.sha256"
+    before = known.read_text() if known.exists() else None
+    known.write_text(hashlib.sha256(data).hexdigest())
+    return before not in (None, known.read_text())
+
+
+def _forget(which: Callable[[int | None], bool]) -> None:
+    """Such mutants wait again; which tests run which function is asked anew."""
+    (_COPY / "mutmut-stats.json").unlink(missing_ok=True)
+    for meta in _metas():
+        verdicts = json.loads(meta.read_text())
+        codes = verdicts["exit_code_by_key"]
+        codes |= {name: None for name, code in codes.items() if which(code)}
+        meta.write_text(json.dumps(verdicts, indent=4))
 
 
 def scores() -> dict[str, Score]:

@@ -29,12 +29,15 @@ def test_files_are_counted_and_the_model_file_is_one(home):
     assert found["solve.py"].share == 0.6
 
 
-def test_verdicts_stay_until_tests_change(home):
+def test_verdicts_stay_until_tests_or_settings_change(home):
     mutate.prepare()
     assert mutate.scores()["solve.py"].waiting == 1
     (home / "tests.sha256").write_text("of other tests")
     mutate.prepare()
     assert mutate.scores()["solve.py"] == mutate.Score(3, 1, [], 3)
+    (home / "settings.sha256").write_text("of other settings")
+    mutate.prepare()
+    assert mutate.scores()["solve.py"] == mutate.Score(0, 0, [], 6)
 
 
 def test_what_was_cut_off_begins_anew_and_what_is_old_goes(home):
