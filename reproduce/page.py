@@ -43,7 +43,7 @@ def _summary(results):
         if result is None:
             yield row(number, _cell(module.TITLE), "not run", "", "", command)
             continue
-        kinds = ", ".join(dict.fromkeys(one["kind"] for one in result["data"]))
+        kinds = "; ".join(dict.fromkeys(one["kind"] for one in result["data"]))
         yield row(number, _cell(module.TITLE), f"**{result['verdict']}**", kinds,
                   f"{result['seconds']:.0f}", command)  # fmt: skip
 

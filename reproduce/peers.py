@@ -46,7 +46,10 @@ def cut(rows, lam, n, objective, cap, method=OCAS):
 
 
 def decomposition(data, lam, longest, first=1_000, seed=0):
-    """LIBSVM on growing samples until one takes ``longest`` seconds: [[rows, seconds], ...]."""
+    """LIBSVM on growing samples until one takes ``longest`` seconds: [[rows, seconds], ...].
+
+    Four at least, so that there is a line to draw through them.
+    """
     order = np.random.default_rng(seed).permutation(data.y.size)
     points, n = [], min(first, data.y.size)
     while True:
@@ -55,7 +58,7 @@ def decomposition(data, lam, longest, first=1_000, seed=0):
         began = time.perf_counter()
         model.fit(X, y)
         points.append([int(n), time.perf_counter() - began])
-        if points[-1][1] >= longest or n == data.y.size:
+        if (len(points) >= 4 and points[-1][1] >= longest) or n == data.y.size:
             return points
         n = min(2 * n, data.y.size)
 

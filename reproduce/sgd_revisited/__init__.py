@@ -23,7 +23,7 @@ class Settings:
     many: int = 62_369  # of the stand-in
     costs: tuple = (0.1, 1.0, 10.0)
     rounds: int = 3
-    cap: float = 4.0  # seconds of a run
+    cap: float = 5.0  # seconds of a run
     deep: float = 5.0  # seconds that SGD-s may take to get as exact as it can
 
 
@@ -48,14 +48,21 @@ def claims(measured):
     """What the paper says of each C, by geometric means over the data sets."""
     found = []
 
-    def faster(C, first, second, text, claimed, least=1.0):
-        """The claim that ``first`` is faster than ``second`` at C."""
+    def faster(C, first, second, text, claimed, least=1.0, most=False):
+        """The claim that ``first`` is faster than ``second`` at C; ``most``: on most data sets."""
+        cells = measured["cells"]
         why = measured["missing"].get(second) or measured["missing"].get(first)
-        ratio, bound = (None, "") if why else contest.ratio(measured["cells"], C, second, first)
-        each = contest.each(measured["cells"], C, second, first)
-        words = why or f"{bound}{ratio:.2g} times the time ({each})"
-        holds = None if why else bool(ratio > least)
-        found.append(Claim(f"table at C = {C:g}", text, claimed, words, holds, _NOTE))
+        found_ratios = contest.ratios(cells, C, second, first)
+        if not why and not found_ratios:
+            why = "neither got there before the cap, on any data set"
+        words, holds = why, None
+        if not why:
+            ratio, bound = contest.ratio(cells, C, second, first)
+            words = f"{bound}{ratio:.2g} times the time ({contest.each(cells, C, second, first)})"
+            won = sum(value > 1 for value, _ in found_ratios.values())
+            holds = bool(won > len(found_ratios) / 2 if most else ratio > least)
+        note = _MOST if most else _NOTE
+        found.append(Claim(f"table at C = {C:g}", text, claimed, words, holds, note))
 
     faster(1.0, "sgdr", "pegasos", "C = 1: SGD-r is faster than Pegasos", "Pegasos takes longer")
     faster(1.0, "sgds", "sgdr", "C = 1: SGD-s is faster than SGD-r", "SGD-r takes longer")
@@ -72,12 +79,13 @@ def claims(measured):
             faster(0.1, first, second, f"C = 0.1: {names[0]} is faster than {names[1]}",
                    f"{names[1]} takes longer")  # fmt: skip
     faster(0.1, "pegasos", "ocas", "C = 0.1: Pegasos is faster than OCAS on most data sets",
-           "OCAS takes longer")  # fmt: skip
+           "OCAS takes longer", most=True)  # fmt: skip
     found.append(_scaling(measured))
     found.append(_deep(measured))
     return found
 
 
+_MOST = "by the number of data sets; a run over the cap counts as the cap"
 _NOTE = "geometric mean over the data sets; a run over the cap counts as the cap"
 
 

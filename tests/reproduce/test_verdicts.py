@@ -199,6 +199,9 @@ def test_contests():
     assert judged(name, measured, "SGD-m is faster than SGD-s")
     deep[0]["gaps"][-1] = 1e-2
     assert not judged(name, measured, "extremely accurate")
+    for solver in ("sgdm", "cutting_plane"):
+        cells[2]["runs"][solver][0]["reached"] = False
+    assert judged(name, measured, "C = 10: SGD-m is faster than SVM-perf") is None
     measured["missing"] = {"ocas": "not here", "cutting_plane": "not here"}
     assert judged(name, measured, "C = 1: SGD-m is faster than OCAS") is None
 
