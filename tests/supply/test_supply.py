@@ -262,11 +262,14 @@ def test_licences_that_nobody_looked_at():
 
 def test_the_sbom_has_what_is_compiled_in():
     bom = {
-        "components": [{"name": "numpy", "bom-ref": "n"}, {"name": "pegasos", "bom-ref": "p"}],
+        "components": [
+            {"name": "numpy", "bom-ref": "n"},
+            {"name": "pegasos", "bom-ref": "p", "externalReferences": [{"url": "file:///here"}]},
+        ],
         "dependencies": [{"ref": "n"}, {"ref": "p", "dependsOn": ["n"]}],
     }
     whole = dependencies.with_compiled(bom)
-    assert whole["metadata"]["component"]["name"] == "pegasos"
+    assert whole["metadata"]["component"] == {"name": "pegasos", "bom-ref": "p"}
     assert [one["name"] for one in whole["components"]] == ["numpy", "nanobind", "robin-map"]
     purls = [one.purl for one in dependencies.COMPILED]
     needs = {one["ref"]: one.get("dependsOn") for one in whole["dependencies"]}
