@@ -118,7 +118,8 @@ def with_compiled(bom: dict[str, Any]) -> dict[str, Any]:
     """The SBOM of an environment, about the package in it, with what is compiled into that."""
     ours = next(one for one in bom["components"] if one["name"] == "pegasos")
     components = [one for one in bom["components"] if one is not ours]
-    ours = {key: value for key, value in ours.items() if key != "externalReferences"}  # a disk
+    # Where it was installed from: a place on our disk.
+    ours = {key: value for key, value in ours.items() if key != "externalReferences"}
     relations = {one["ref"]: one for one in bom["dependencies"]}
     for one in COMPILED:
         components.append(
