@@ -1,10 +1,12 @@
 """What an experiment gives: claims with verdicts, tables, and the files they are kept in."""
 
 import json
+import tempfile
 import textwrap
 import time
 from dataclasses import asdict, dataclass
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 from benchmarks import machine
@@ -87,6 +89,15 @@ def run(name, settings=None):
     }
 
 
+def prepare(folder):
+    """Raise before minutes are spent if results could not be stored in ``folder`` after them."""
+    if not find_spec("matplotlib"):
+        raise ImportError("pictures need matplotlib: pip install 'pegasos[demo]'")
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryFile(dir=folder):
+        pass
+
+
 def store(result, folder):
     """Write ``result.json`` and ``picture.png`` into the experiment's folder of ``folder``."""
     place = Path(folder) / result["name"]
@@ -105,11 +116,9 @@ def load(name, folder):
 
 def draw(result, path):
     """The picture of a result; where data are generated, its title says so."""
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise ImportError("pictures need matplotlib: pip install 'pegasos[demo]'") from None
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
     module = by_name(result["name"])
     figure = Figure(figsize=(8, 3.6), layout="constrained")
     FigureCanvasAgg(figure)

@@ -48,6 +48,20 @@ def test_wrong_names_are_refused_before_anything_runs(run, inside, monkeypatch):
     assert run("reproduce", NAMES[0], "--all").exit_code == 2
 
 
+def test_a_place_that_takes_no_results_is_refused_before_anything_runs(
+    run, inside, monkeypatch, tmp_path
+):
+    monkeypatch.setattr(experiment, "run", lambda name: pytest.fail(f"ran {name}"))
+    (tmp_path / "file").write_text("")
+    result = run("reproduce", NAMES[0], "--output", tmp_path / "file")
+    assert result.exit_code == 1
+    assert "file" in result.stderr
+    monkeypatch.setattr(experiment, "find_spec", lambda _: None)
+    result = run("reproduce", NAMES[0], "--output", tmp_path)
+    assert result.exit_code == 1
+    assert "matplotlib" in result.stderr
+
+
 def test_one_is_run_and_stored_where_it_is_told(run, inside, monkeypatch, tmp_path):
     pytest.importorskip("matplotlib")
     name = NAMES[3]

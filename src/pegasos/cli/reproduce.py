@@ -47,6 +47,8 @@ def reproduce(
     voice = Voice(say)
     folder = root / "reproduce" if output is None else output
     chosen = known if everything else names or []
+    if chosen:
+        experiment.prepare(folder)
     for name in chosen:
         voice.tell(f"{name}: {experiment.by_name(name).TITLE}")
         result = experiment.run(name)
