@@ -10,6 +10,7 @@ import pegasos
 from pegasos.checkpoint.errors import CheckpointError
 from pegasos.chunk_rows import ChunkRows
 from pegasos.data.chunks import ArrayChunks
+from pegasos.problem import make_problem
 from pegasos.testing.pieces import Uneven
 from pegasos.testing.toys import toy
 
@@ -67,16 +68,18 @@ PARAMETERS = {"lam": 0.1, "loss": "hinge", "intercept": "regularized", "intercep
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("lam", 0.2), ("loss", "squared_hinge"), ("intercept", "none"), ("intercept_scaling", 3.0),
-     ("tol", 1e-3), ("seed", 4), ("record_every", 1.0), ("solver", "auto"), ("X", X + 1),
-     ("y", -Y), ("sample_weight", WEIGHT)],
+    [("lam", 0.2), ("C", 0.2), ("solver", "newton"), ("solver", "auto"), ("n_jobs", 2),
+     ("loss", "squared_hinge"), ("intercept", "none"), ("intercept_scaling", 3.0), ("tol", 1e-3),
+     ("seed", 4), ("record_every", 1.0), ("X", X + 1), ("y", -Y), ("sample_weight", WEIGHT)],
 )  # fmt: skip
 def test_another_run_is_not_resumed(tmp_path, name, value):
-    options = {"X": X, "y": Y} | PARAMETERS
+    options = {"X": X, "y": Y, "n_jobs": 1} | PARAMETERS
+    if name == "C":
+        options["C"] = options.pop("lam")
     pegasos.solve(**options, max_epochs=2, checkpoint=tmp_path / "run")
     if name == "intercept":
         del options["intercept_scaling"]
-    with pytest.raises(CheckpointError, match=f"another run: .*{name}"):
+    with pytest.raises(CheckpointError, match=rf"another run: (.*\W)?{name}\W"):
         pegasos.solve(**options | {name: value}, resume=tmp_path / "run")
 
 
@@ -106,6 +109,38 @@ def test_checkpoint_every_is_seconds_and_needs_a_checkpoint(tmp_path):
 def test_no_seed_draws_one():
     runs = [pegasos.solve(X, Y, C=1.0, solver="sgds", tol=0, max_epochs=2) for _ in range(2)]
     assert runs[0].w.tobytes() != runs[1].w.tobytes()
+
+
+def test_threads_asked_for_reach_the_problem(monkeypatch):
+    asked = []
+
+    def spy(*arrays, **options):
+        asked.append(options["n_jobs"])
+        return make_problem(*arrays, **options)
+
+    monkeypatch.setattr(solving, "make_problem", spy)
+    pegasos.solve(X, Y, C=1.0, n_jobs=2, seed=0)
+    assert asked == [2]
+
+
+def test_the_squared_hinge_is_solved_and_certified_as_such():
+    options = {"C": 0.3, "intercept": "none", "loss": "squared_hinge"}
+    result = pegasos.solve(X, Y, tol=1e-6, seed=0, **options)
+    again = pegasos.certify(X, Y, result.w, duals=result.duals, **options)
+    assert again.primal == pytest.approx(result.certificate.primal, rel=1e-12)
+    losses = np.maximum(0, 1 - Y * (X @ result.w)) ** 2
+    # The gradient w / C - 2 sum l y x is 0 at the optimum.
+    gradient = result.w / 0.3 - 2 * (np.sqrt(losses) * Y) @ X
+    assert np.linalg.norm(gradient) < 1e-2 * np.linalg.norm(result.w / 0.3)
+
+
+def test_records_of_one_problem_are_numbers():
+    seen = []
+    pegasos.solve(X, Y, C=1.0, seed=0, callbacks=[seen.append])
+    assert np.ndim(seen[0].certificate.primal) == np.ndim(seen[0].gap) == 0
+    seen.clear()
+    pegasos.solve(X, Y[:, None], C=1.0, seed=0, callbacks=[seen.append])
+    assert np.shape(seen[0].certificate.primal) == (1,)
 
 
 @pytest.mark.parametrize("seed", [0, 2**64 - 1, 3.0])
@@ -167,7 +202,8 @@ def test_a_run_without_limits_takes_as_many_epochs_as_its_solver_says():
     assert result.epochs == pegasos.SGDS().default_epochs
 
 
-def test_a_device_is_told_all_that_was_asked_for(monkeypatch, tmp_path):
+@pytest.mark.parametrize("strength", [{"lam": 0.1, "C": None}, {"lam": None, "C": 0.1}], ids=str)
+def test_a_device_is_told_all_that_was_asked_for(monkeypatch, tmp_path, strength):
     told = {}
     outcome = object()
 
@@ -188,8 +224,8 @@ def test_a_device_is_told_all_that_was_asked_for(monkeypatch, tmp_path):
 
     monkeypatch.setattr(solving, "gpu_part", part)
     monkeypatch.setattr(solving, "Result", Plain)
-    options = {"lam": 0.1, "C": None, "loss": "squared_hinge", "intercept": "regularized",
-               "intercept_scaling": 2.0, "tol": 0.5, "seed": 7, "record_every": 2.0}  # fmt: skip
+    options = {"loss": "squared_hinge", "intercept": "regularized", "intercept_scaling": 2.0,
+               "tol": 0.5, "seed": 7, "record_every": 2.0} | strength  # fmt: skip
     found = pegasos.solve(
         X, Y, sample_weight=WEIGHT, device="cuda", solver="newton", max_epochs=3,
         callbacks=[print], **options,
