@@ -46,3 +46,14 @@ def test_the_column_of_weights_is_remembered(run, values, table, tmp_path):
     without = tmp_path / "without.csv"
     without.write_text("a,b,y\n1,2,0\n2,1,1\n")
     assert "no column 'w'" in run("certify", model, without).stderr
+
+
+def test_control_characters_of_labels_are_shown_and_not_obeyed(run, tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("y,a\n\x1b[31mred,1\nblue,2\n\x1b[31mred,1.5\nblue,3\n")
+    result = run("train", path, "--label", "y")
+    assert result.exit_code == 0, result.stderr
+    shown = run("inspect", f"{path}.model")
+    for text in (result.stderr, shown.stdout):
+        assert "\x1b" not in text
+        assert "\\x1b[31mred" in text

@@ -54,7 +54,9 @@ def ends(command: Callable[..., Any]) -> Callable[..., Any]:
             print("pegasos: error: out of memory", file=sys.stderr)
             raise typer.Exit(ERROR) from None
         except (CommandError, ValueError, OSError, ImportError) as error:
-            print(f"pegasos: error: {_text(error)}", file=sys.stderr)
+            from pegasos.words import visible  # which imports NumPy
+
+            print(f"pegasos: error: {visible(_text(error))}", file=sys.stderr)
             if "PEGASOS_DEBUG" in os.environ:
                 raise
             raise typer.Exit(USAGE if isinstance(error, UsageError) else ERROR) from None

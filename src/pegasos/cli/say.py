@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pegasos.cli.arguments import SayArguments
-from pegasos.words import class_name, in_words, percent, seconds, size, worst
+from pegasos.words import class_name, in_words, percent, seconds, size, visible, worst
 
 __all__ = [
     "Voice", "class_name", "in_words", "percent", "plain", "seconds", "shown", "size",
@@ -30,7 +30,7 @@ class Voice:
         """Words for people."""
         if not self.quiet:
             for line in lines:
-                print(line, file=sys.stderr, flush=True)
+                print(visible(line), file=sys.stderr, flush=True)
 
     def result(self, **values: Any) -> None:
         """Results by name."""
@@ -87,4 +87,4 @@ def shown(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, float):
         return str(int(value)) if value.is_integer() and abs(value) < 1e15 else f"{value:.10g}"
-    return str(value)
+    return visible(str(value)).replace("\n", "\\n").replace("\t", "\\t")

@@ -3,31 +3,19 @@
 from __future__ import annotations
 
 import math
-import re
 from typing import Any
 
 import numpy as np
 
-# What HTML may not hold (controls, surrogates, noncharacters), and what turns text around.
-_UNSHOWN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufdd0-\ufdef"
-    + "".join(chr(plane << 16 | low) for plane in range(17) for low in (0xFFFE, 0xFFFF))
-    + "]"
-)
+from pegasos.words import visible
+
 _LONGEST = 400  # characters of a string: a page holds hundreds
 
 
 def clean(text: str) -> str:
     """The text with an escape such as ``\\x00`` in place of each character a page cannot show."""
     cut = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
-    return _UNSHOWN.sub(_escape, cut)
-
-
-def _escape(found: re.Match[str]) -> str:
-    code = ord(found[0])
-    return (
-        f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 65536 else f"\\U{code:08x}"
-    )
+    return visible(cut)
 
 
 def short(text: str, most: int) -> str:
