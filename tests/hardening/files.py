@@ -23,6 +23,7 @@ from pegasos.checkpoint import container
 from pegasos.data import Data, DataError
 from pegasos.data.cache import Cache
 from pegasos.data.cache_writer import write_cache
+from pegasos.data.npy import HEADER
 from pegasos.model_file import ModelFileError
 from pegasos.model_file.container import sealed
 from pegasos.model_file.errors import WrongContent
@@ -39,19 +40,22 @@ class Format:
     files: dict[Path, bytes]
     read: Callable[[Path], None]  # after a change in one; raises `refuses` or asserts sense
     refuses: type[Exception]
-    forge: Callable[[Path, bytes], bytes | None]
+    forge: Callable[[Path, bytes], dict[Path, bytes]]  # files with their right checksums
 
-    def try_out(self, path: Path, data: bytes, *, may_be_read: bool) -> None:
-        """Read with other bytes in one of the files, then put back what was there."""
-        path.write_bytes(data)
+    def try_out(self, changed: dict[Path, bytes], *, may_be_read: bool) -> None:
+        """Read with other bytes in some of the files, then put back what was there."""
+        for path, data in changed.items():
+            path.write_bytes(data)
         try:
-            self.read(path)
+            self.read(next(iter(changed)))
         except self.refuses:
             pass
         else:
-            assert may_be_read or data == self.files[path], f"{path.name} was accepted"
+            same = all(data == self.files[path] for path, data in changed.items())
+            assert may_be_read or same, f"{next(iter(changed)).name} was accepted"
         finally:
-            path.write_bytes(self.files[path])
+            for path in changed:
+                path.write_bytes(self.files[path])
 
 
 def model(folder: Path) -> Format:
@@ -65,10 +69,10 @@ def model(folder: Path) -> Format:
         for rows in (np.zeros((2, found.features)), np.ones((2, found.features))):
             found.predict(rows)
 
-    def forge(_: Path, data: bytes) -> bytes | None:
+    def forge(changed: Path, data: bytes) -> dict[Path, bytes]:
         with suppress(WrongContent):
-            return sealed(data)
-        return None
+            return {changed: sealed(data)}
+        return {}
 
     return Format({path: path.read_bytes()}, read, ModelFileError, forge)
 
@@ -92,11 +96,18 @@ def cache(folder: Path) -> Format:
         dense = data.X.tocsr().toarray() if issparse(data.X) else np.asarray(data.X)
         assert dense.shape[0] == data.n
 
-    def forge(which: Path, data: bytes) -> bytes | None:
-        if which.name != "manifest.json":
-            return data
-        body = data.rpartition(b',\n"sha256"')[0]
-        return body + b',\n"sha256": "%s"}\n' % hashlib.sha256(body).hexdigest().encode()
+    manifest = path / "manifest.json"
+
+    def forge(changed: Path, data: bytes) -> dict[Path, bytes]:
+        if changed == manifest:
+            return {manifest: _sealed(data.rpartition(b',\n"sha256"')[0])}
+        told = json.loads(manifest.read_bytes())
+        del told["sha256"]
+        told["arrays"][changed.stem][2] = zlib.crc32(data[:HEADER])
+        for block in told["blocks"]:
+            first, size, _ = block[2][changed.stem]
+            block[2][changed.stem][2] = zlib.crc32(data[first : first + size])
+        return {changed: data, manifest: _sealed(json.dumps(told).encode().removesuffix(b"}"))}
 
     files = {file: file.read_bytes() for file in sorted(path.iterdir())}
     return Format(files, read, DataError, forge)
@@ -127,16 +138,21 @@ def checkpoint(folder: Path) -> Format:
         assert found.dual <= primal * (1 + 1e-9), "it is better than the best"
         assert result.certificate.dual <= found.primal * (1 + 1e-9), "a bound above the optimum"
 
-    def forge(which: Path, data: bytes) -> bytes | None:
-        if which.name == "manifest.json":
+    def forge(changed: Path, data: bytes) -> dict[Path, bytes]:
+        if changed.name == "manifest.json":
             text = data.rstrip(b"\n").rpartition(b"\n")[0]
-            return text + f"\n{zlib.crc32(text):08x}\n".encode()
-        return _forged_container(data)
+            return {changed: text + f"\n{zlib.crc32(text):08x}\n".encode()}
+        return {changed: _forged_container(data)}
 
     return Format(files, read, CheckpointError, forge)
 
 
-def _forged_container(data: bytes) -> bytes | None:
+def _sealed(body: bytes) -> bytes:
+    """A cache's manifest, of which the last line and bracket are still to come."""
+    return body + b',\n"sha256": "%s"}\n' % hashlib.sha256(body).hexdigest().encode()
+
+
+def _forged_container(data: bytes) -> bytes:
     """The same arrays and header with the checksums that they should have."""
     start = container._START
     size = min(int.from_bytes(data[8:16], "little"), max(0, len(data) - start.size))
@@ -156,7 +172,7 @@ def _mutants(name: str) -> Callable[[Format, int], None]:
     def case(format: Format, number: int) -> None:
         rng = drawn(name, number)
         path = list(format.files)[rng.integers(len(format.files))]
-        format.try_out(path, mutated(rng, format.files[path]), may_be_read=False)
+        format.try_out({path: mutated(rng, format.files[path])}, may_be_read=False)
 
     return case
 
@@ -166,8 +182,8 @@ def _forgeries(name: str) -> Callable[[Format, int], None]:
         rng = drawn(name, number)
         path = list(format.files)[rng.integers(len(format.files))]
         forged = format.forge(path, mutated(rng, format.files[path]))
-        if forged is not None:
-            format.try_out(path, forged, may_be_read=True)
+        if forged:
+            format.try_out(forged, may_be_read=True)
 
     return case
 
@@ -175,7 +191,7 @@ def _forgeries(name: str) -> Callable[[Format, int], None]:
 def _truncations(format: Format, number: int) -> None:
     for path, data in format.files.items():
         if number < len(data):
-            format.try_out(path, data[:number], may_be_read=False)
+            format.try_out({path: data[:number]}, may_be_read=False)
             return
         number -= len(data)
     raise AssertionError("there are not so many bytes")

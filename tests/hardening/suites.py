@@ -89,7 +89,7 @@ def tsan(_: float) -> Tally:
     code, said = _cmake("tsan", "-DPEGASOS_BUILD_TESTS=ON", "-DPEGASOS_SANITIZERS=thread")
     if code == 0:
         code, said = _run([str(_BUILD / "tsan" / "core_tests")], TSAN_OPTIONS="halt_on_error=1")
-    found = re.search(r"(\d+) tests", said)
+    found = re.search(r"(\d+) passed", said)
     cases = int(found[1]) if found else 0
     return Tally(cases, cases, [] if code == 0 and cases else [said[-2000:]])
 
