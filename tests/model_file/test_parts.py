@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from pegasos.model_file import ModelFileError, NewerFormatError
+from pegasos.model_file import ModelFileError, NewerFormatError, contents
 from pegasos.model_file.arrays import (
     check_ends,
     put_array,
@@ -66,7 +66,9 @@ def test_strings_are_bytes_and_where_they_end():
     assert arrays == {}
     cut = {"x.utf8": np.array([0xC3, 0xA9], np.uint8), "x.ends": np.array([1, 2])}
     with pytest.raises(WrongContent, match="'x' is no UTF-8"):
-        take_text(cut, "x")
+        take_text(dict(cut), "x")
+    with pytest.raises(WrongContent, match=r"^'x' has parts that do not fit its size of 2$"):
+        take_text(cut | {"x.ends": np.array([3])}, "x")
 
 
 NUMBERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16",
@@ -152,6 +154,57 @@ def test_duplicates_in_sparse_coefficients_are_one_number():
     assert decode(meta, arrays, 0).coef.toarray().tolist() == [[0.0, 2.0, 0.0, 5.0, 0.0]]
 
 
+def few():
+    """Coefficients 1 in 5 of 3 x 40 places: of rows 0, 0, 1, 2, 2."""
+    coef = np.zeros((3, 40))
+    coef[[0, 0, 1, 2, 2], [0, 1, 2, 3, 39]] = 1.0
+    return replace(random_model(features=40), coef=coef)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "what"),
+    [
+        ("indices", [0, 1, 2, 3, 40], "its coefficients have places beyond the 40 features"),
+        ("indices", [-1, 1, 2, 3, 39], "its coefficients have places beyond the 40 features"),
+        ("indices", [0, 0, 2, 3, 39], "its coefficients are not in order"),
+        ("indices", [0, 1, 2, 39, 3], "its coefficients are not in order"),
+        ("indices", [0, 1, 2, 3], "its coefficients and their places differ in number"),
+        ("ends", [2, 3, 6], "'coef' has parts that do not fit its size of 5"),
+        ("ends", [2, 3, 4], "'coef' has parts that do not fit its size of 5"),
+        ("ends", [2, 5], "its coefficients have 2 rows, not 3"),
+    ],
+)
+def test_places_of_coefficients_have_rules(name, value, what):
+    meta, arrays = encode(few())
+    arrays[f"coef.{name}"] = np.array(value, arrays[f"coef.{name}"].dtype)
+    with pytest.raises(WrongContent, match=f"^{what}$"):
+        decode(meta, arrays, 0)
+
+
+def test_places_may_take_8_bytes_and_rows_be_empty():
+    meta, arrays = encode(few())
+    arrays["coef.indices"] = arrays["coef.indices"].astype(np.int64)
+    assert same(decode(meta, dict(arrays), 0), few())
+    arrays["coef.ends"] = np.array([0, 0, 5])
+    assert decode(meta, dict(arrays), 0).coef.sum(axis=1).tolist() == [0.0, 0.0, 5.0]
+
+
+@pytest.mark.parametrize(("room", "size"), [(960, 0), (959, 0), (0, 960), (0, 959)])
+def test_what_is_made_of_a_file_takes_no_more_than_it_warrants(monkeypatch, room, size):
+    monkeypatch.setattr(contents, "ROOM", room)
+    model = replace(few(), classes=np.array(["a", "b", "c" * 80]))
+    found = decode(*encode(model), size)
+    fits = max(room, size) >= 960  # 8 bytes x 3 x 40, or 4 x 3 x 80
+    assert sparse.issparse(found.coef) != fits
+    assert (found.classes.dtype == object) != fits
+
+
+def test_arrays_of_no_purpose_are_named_up_to_five():
+    meta, arrays = encode(random_model())
+    with pytest.raises(WrongContent, match=r"^it has arrays of an unknown purpose: a, b, c, d, e$"):
+        decode(meta, arrays | {name: np.zeros(1) for name in "fedcba"}, 0)
+
+
 UNKNOWN = "it has arrays of an unknown purpose: "
 META = [
     *(({name: value}, f"{name} is {value!r}, and should be a positive whole number")
@@ -199,6 +252,7 @@ ARRAYS = [
         "'calibrators' has parts that do not fit its size of 8",
     ),
     ("calibrators.ends", np.array([0, 7, 8]), "a sigmoid has one A and one B"),
+    ("calibrators.sigmoid", np.ones(3, np.int64), ".* should be of uint8 and have 1 dimensions"),
     ("classes", np.array([1, 1, 2]), "some of its classes are the same"),
 ]
 
@@ -225,6 +279,7 @@ def test_arrays_that_make_no_sense_are_named(name, value, what):
 def test_values_have_one_way_to_be_said(value, plain):
     assert to_plain(value) == plain
     assert type(to_plain(value)) is type(plain)
+    assert to_plain(from_plain(plain)) == plain
 
 
 @pytest.mark.parametrize(
