@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from pegasos.certificate import Certificate
 from pegasos.model_file import ModelFileError, NewerFormatError, contents
 from pegasos.model_file.arrays import (
     check_ends,
@@ -19,6 +20,7 @@ from pegasos.model_file.arrays import (
 from pegasos.model_file.contents import decode, encode
 from pegasos.model_file.errors import WrongContent
 from pegasos.model_file.plain import dumps, from_plain, loads, to_plain
+from pegasos.tasks.probability import Isotonic
 from pegasos.testing.models import random_model, same
 
 
@@ -114,24 +116,48 @@ def test_no_strings_are_an_array_too():
     assert take_array(arrays, "x", "text").dtype == "U1"
 
 
-@pytest.mark.parametrize("count", range(9))
+@pytest.mark.parametrize("shape", [(1, 8), (3, 4), (1, 20), (12, 3)])
 @pytest.mark.parametrize("given", ["dense", "csr"])
-def test_coefficients_are_stored_as_what_takes_less(count, given):
-    coef = np.zeros((1, 8))
-    coef[0, :count] = 1.0
-    model = replace(random_model(classes=2, features=8), coef=coef)
-    if given == "csr":
-        model = replace(model, coef=sparse.csr_matrix(coef))
-    meta, arrays = encode(model)
-    stored = [name for name in arrays if name.startswith("coef")]
-    # A place takes 4 bytes, and the end of a row 8.
-    small = given == "csr" or 12 * count + 8 < 64
-    assert stored == (["coef.values", "coef.indices", "coef.ends"] if small else ["coef"])
-    assert meta["coef"] == {"given": given, "stored": "csr" if small else "rows"}
-    if small:
-        assert arrays["coef.indices"].dtype == np.int32
-        assert arrays["coef.ends"].dtype == np.int64
-    assert same(decode(meta, arrays, 0), model)
+def test_coefficients_are_stored_as_what_takes_less(shape, given):
+    lanes, features = shape
+    for count in range(lanes * features + 1):
+        coef = np.zeros(shape)
+        coef.flat[:count] = 1.0
+        model = replace(
+            random_model("labels", lanes, features),
+            coef=sparse.csr_matrix(coef) if given == "csr" else coef,
+        )
+        meta, arrays = encode(model)
+        # A place takes 4 bytes, and the end of a row 8.
+        small = given == "csr" or 12 * count + 8 * lanes < 8 * lanes * features
+        stored = [name for name in arrays if name.startswith("coef")]
+        assert stored == (["coef.values", "coef.indices", "coef.ends"] if small else ["coef"])
+        assert meta["coef"] == {"given": given, "stored": "csr" if small else "rows"}
+        if small:
+            assert arrays["coef.indices"].dtype == np.int32
+            assert arrays["coef.ends"].dtype == np.int64
+        assert same(decode(meta, arrays, 0), model)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int64])
+@pytest.mark.parametrize("csr", [False, True])
+def test_models_of_other_numbers_are_saved_in_float64(dtype, csr):
+    ones = np.ones(3, dtype)
+    model = replace(
+        random_model(),
+        coef=sparse.csr_matrix(np.ones((3, 5), dtype)) if csr else np.ones((3, 5), dtype),
+        intercept=ones,
+        certificate=Certificate(2 * ones, ones, 0 * ones),
+        calibrators=(Isotonic(np.arange(2).astype(dtype), np.arange(2).astype(dtype)),) * 3,
+    )
+    found = decode(*encode(model), 0)
+    bounds, curve = found.certificate, found.calibrators[0]
+    coef = found.coef.toarray() if csr else found.coef
+    for array, value in ((coef, np.ones((3, 5))), (found.intercept, ones), (bounds.dual, ones),
+                         (bounds.primal, 2 * ones), (bounds.rounding, 0 * ones),
+                         (curve.scores, [0, 1]), (curve.values, [0, 1])):  # fmt: skip
+        assert array.dtype == np.float64
+        np.testing.assert_array_equal(array, value)
 
 
 @pytest.mark.parametrize("order", ["C", "F"])

@@ -104,6 +104,8 @@ WRONG = [
     (path(mean=[0.5]), "its path is no table of numbers"),
     (path(mean=[0, 1]), "its path is no table of numbers"),
     ({"path": {"chosen": 0, "scoring": "f1", "folds": 3}}, "its path is no table of numbers"),
+    ({"history": {}} | path(mean=[0.5]), "its path is no table of numbers"),
+    ({"certificate": Certificate(1.0, 2.0, 0.5)}, "its certificate contradicts itself"),
     (path(chosen=2), "the C that was chosen is not on its path"),
     (path(chosen=-1), "the C that was chosen is not on its path"),
     (path(chosen=1.0), "the C that was chosen is not on its path"),
