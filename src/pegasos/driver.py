@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from contextlib import nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -200,8 +200,7 @@ class _Run(RunState):
                 self.save()
             began = time.perf_counter()
             before = self.state.seen
-            # A state that was read is to blame for what it makes impossible.
-            with self.part.understood() if self.part and self.resumed else nullcontext():
+            with self.blaming():
                 reached = self.solver.advance(
                     self.problem, self.state, work=self.slice_rows, stop_seen=stop_seen,
                     stop_steps=stop_steps,
@@ -233,6 +232,10 @@ class _Run(RunState):
         near = np.count_nonzero(gaps <= _WORTH_CERTIFYING * self.tol)
         return bool(4 * near >= gaps.size) and self.schedule.may_check(seen)
 
+    def blaming(self) -> AbstractContextManager[None]:
+        """A block in which a state that was read is to blame for what it makes impossible."""
+        return self.part.understood() if self.part and self.resumed else nullcontext()
+
     def record(self, ended: StopReason | None) -> bool:
         """Certify the present model and keep it; False if an interrupt left no time for that."""
         began = time.perf_counter()
@@ -255,7 +258,8 @@ class _Run(RunState):
         if proof is None:
             return False
         certificate, b = proof
-        self._check(certificate)
+        with self.blaming():
+            self._check(certificate)
         lanes = self.live
         try:
             self.model.W = self.with_weights(weights, patience.over)

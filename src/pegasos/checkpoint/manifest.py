@@ -87,8 +87,9 @@ def read(folder: Path) -> dict[str, Any]:
             "holds no checkpoint: the run was ended before it began one, or it is another folder. "
             "Train anew",
         )
-    text, _, crc = path.read_bytes().rstrip(b"\n").rpartition(b"\n")
-    if f"{zlib.crc32(text):08x}".encode() != crc:
+    whole = path.read_bytes()
+    text = whole.removesuffix(b"\n").rpartition(b"\n")[0]
+    if whole != text + f"\n{zlib.crc32(text):08x}\n".encode():
         raise CheckpointError(path, "is damaged: its checksum does not match. Train anew")
     try:
         about = json.loads(text)
