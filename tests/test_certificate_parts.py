@@ -85,6 +85,7 @@ def test_zero_is_certified_without_a_pass():
     assert at_once.dual.tolist() == proof.dual.tolist() == [0.0, 0.0]
     assert (at_once.rounding > 0).all()
     assert (at_once.rounding <= 1e-15 * at_once.primal).all()
+    assert 1e-10 < Certificate.untrained(np.array([1e6])).rounding[0] < 1e-9
 
 
 def test_blocks_of_rows_hold_so_many_values(monkeypatch):
@@ -209,7 +210,34 @@ def test_bounds_and_their_errors_are_those_of_the_analysis(mode, loss, size, giv
     primal, dual, error = analysed(problem, A, w, added, a, shown_b=found[0], given_b=given_b)
     assert proof.primal[0] == pytest.approx(primal, rel=1e-12)
     assert proof.dual[0] == pytest.approx(dual, rel=1e-12)
-    assert proof.rounding[0] == pytest.approx(error, rel=1e-9)
+    assert proof.rounding[0] == pytest.approx(error, rel=1e-9, abs=0)
+
+
+def test_an_intercept_may_be_a_whole_number():
+    data = toy(25, 4, seed=7)
+    problem = make_problem(data.X, data.Y, C=1.0, intercept="free")
+    W, a = np.zeros(problem.weights_shape), np.zeros((25, 1))
+    one, b = certify(problem, W, np.array([1]), lambda lo, hi: a[lo:hi], as_is=True)
+    assert b.dtype == np.float64
+    assert one.primal[0] == pytest.approx(np.maximum(0, 1 - data.Y[:, 0]).mean())
+
+
+def test_where_nothing_is_lost_the_second_order_is_left():
+    data = toy(25, 4, seed=7)
+    w = np.array([1e9, -2e9, 1e9, 3e9])
+    y = np.where(data.X @ w > 0, 1, -1).astype(np.int8)[:, None]
+    X = data.X + y * w / np.linalg.norm(w)
+    problem = make_problem(X, y, C=1e18, intercept="none", loss="squared_hinge")
+    W = np.zeros(problem.weights_shape)
+    W[:4, 0] = w
+    a = np.zeros(25)
+    proof, _ = certify(problem, W, np.zeros(1), lambda lo, hi: a[lo:hi, None])
+    product = (4 + 3) * 2.0**-53 * np.linalg.norm(w)
+    norms = np.linalg.norm(X, axis=1)
+    penalty = w @ w / 1e18 / 2
+    assert proof.primal[0] == pytest.approx(penalty / 25, rel=1e-12)
+    error = product**2 * norms.max() * norms.sum() + 2.0**-53 * (4 + 3 + 3) * penalty
+    assert proof.rounding[0] == pytest.approx(error / 25, rel=1e-9, abs=0)
 
 
 @pytest.mark.parametrize("loss", LOSSES)

@@ -91,7 +91,11 @@ def test_a_resumed_run_ends_as_if_nothing_had_happened(tmp_path, seed):
         X, Y, max_epochs=2, checkpoint=tmp_path / "run", callbacks=[seen.append], **options
     )
     assert [record.epoch for record in seen] == [1.0, 2.0]
-    last = pegasos.solve(X, Y, max_epochs=5, resume=tmp_path / "run", **options)
+    seen.clear()
+    last = pegasos.solve(
+        X, Y, max_epochs=5, resume=tmp_path / "run", callbacks=[seen.append], **options
+    )
+    assert [record.epoch for record in seen if record.epoch != 2.0] == [3.0, 4.0, 5.0]
     assert last.history["epoch"].tolist() == [1.0, 2.0, 3.0, 4.0, 5.0]
     assert last.history["primal"][:2].tolist() == first.history["primal"].tolist()
     if seed is not None:
@@ -109,6 +113,9 @@ def test_checkpoint_every_is_seconds_and_needs_a_checkpoint(tmp_path):
 def test_no_seed_draws_one():
     runs = [pegasos.solve(X, Y, C=1.0, solver="sgds", tol=0, max_epochs=2) for _ in range(2)]
     assert runs[0].w.tobytes() != runs[1].w.tobytes()
+    drawn = {solving._seed(None) for _ in range(20)}
+    assert len(drawn) == 20
+    assert 2**32 < max(drawn) < 2**64
 
 
 def test_threads_asked_for_reach_the_problem(monkeypatch):
@@ -116,11 +123,13 @@ def test_threads_asked_for_reach_the_problem(monkeypatch):
 
     def spy(*arrays, **options):
         asked.append(options["n_jobs"])
+        assert arrays[1].dtype == np.int8  # a byte for each
         return make_problem(*arrays, **options)
 
     monkeypatch.setattr(solving, "make_problem", spy)
     pegasos.solve(X, Y, C=1.0, n_jobs=2, seed=0)
-    assert asked == [2]
+    pegasos.solve(X, Y[:, None].astype(float), C=1.0, n_jobs=2, seed=0)
+    assert asked == [2, 2]
 
 
 def test_the_squared_hinge_is_solved_and_certified_as_such():
