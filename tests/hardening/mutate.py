@@ -191,7 +191,10 @@ def text(found: dict[str, Score]) -> str:
             f"{name:<22}{score.tried:>8,}{score.killed:>8,}{score.timed_out:>11}"
             f"{len(score.survived):>10}{score.waiting:>9}{score.share:>9.1%}"
         )
-    return "\n".join([*lines, "Timed out are among the killed. Error messages are not changed."])
+    lines.append("Timed out are among the killed. Error messages are not changed.")
+    if any(score.waiting for score in found.values()):
+        lines.append("Some wait to be tried: shares are of the others, and say less. Run it again.")
+    return "\n".join(lines)
 
 
 def show(names: list[str]) -> None:
