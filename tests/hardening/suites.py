@@ -126,6 +126,15 @@ def _fuzzed(command: list[str], corpus: Path, kept: str, seconds: float) -> Tall
     return Tally(cases, cases, [] if code == 0 and cases else [said[-2000:]])
 
 
+def mutants(seconds: float) -> Tally:
+    """Changes to the code that some test notices, by mutmut."""
+    try:
+        from tests.hardening import mutate
+    except ImportError as error:
+        return Tally(0, 0, [f"{error}: make mutate installs it"])
+    return mutate.tally(seconds)
+
+
 SUITES = {
     one.name: one
     for one in (
@@ -139,6 +148,8 @@ SUITES = {
         Suite("large", "an epoch over more than 2^31 stored values", large, "chaos"),
         Suite("dask", "workers killed, stopped, ended; networks cut: certified, no hang", dask,
               "chaos"),
+        Suite("mutants", "changes to proofs, solve and model files: tests notice 85%", mutants,
+              "mutate"),
         Suite("injection", "script-injection payloads in reports stay text", injection, "chaos"),
     )
 }  # fmt: skip
