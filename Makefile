@@ -22,7 +22,8 @@ test-gpu: $(VENV)/gpu-tools
 
 # Reports in Chromium, if there is one, and in the W3C's validator, if there is Java.
 test-report: $(VENV)/browser-tools
-	$(BIN)/python -m pytest tests/report
+	$(BIN)/python -m pytest tests/report/test_browser.py tests/report/test_validator.py \
+	  tests/report/test_injection.py
 
 # The slow tests too, property tests on a thousand examples that differ every time, and what
 # tests/hardening promises at the size of half an hour: one table (test, cases, failures).

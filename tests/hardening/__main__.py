@@ -70,7 +70,7 @@ def _for_seconds(group: str, seconds: float, built: str | None) -> list[str]:
         campaign, until = CAMPAIGNS[name], time.monotonic() + left
         while time.monotonic() < until:
             first = store.numbers(name)
-            if campaign.whole is not None and first >= campaign.whole:
+            if campaign.counted is not None and first >= campaign.counted():
                 break
             sanitizers = built if campaign.sanitized else None
             done = run(

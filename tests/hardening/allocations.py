@@ -112,6 +112,6 @@ def campaigns() -> list[Campaign]:
     return [
         Campaign(
             "memory", "the Nth allocation of the core fails: MemoryError, nothing leaks",
-            start=start, case=case, quick=100, full=3000, preload="memory.cpp", cpu_seconds=20.0,
+            start=start, case=case, quick=60, full=3000, preload="memory.cpp", cpu_seconds=20.0,
         ),
     ]  # fmt: skip

@@ -151,7 +151,7 @@ def campaigns() -> list[Campaign]:
         ),
         Campaign(
             "side-by-side", "eight fits at once on one X: the bits of each alone",
-            start=start, case=side_by_side, quick=3, full=50, cpu_seconds=120.0,
+            start=start, case=side_by_side, quick=2, full=50, cpu_seconds=120.0,
         ),
         Campaign(
             "forks", "fits in children forked after fits with threads: no hang, the same bits",

@@ -29,7 +29,7 @@ class Campaign:
     case: Callable[[Any, int], Any]  # returns a measurement, None, or NO_CASE
     quick: int
     full: int
-    whole: int | None = None  # the number of cases, if there are not endlessly many
+    counted: Callable[[], int] | None = None  # the number of cases, if they are not endless
     cpu_seconds: float = 1.0  # a case that takes more hangs
     most_above: float | None = None  # at most 1% of measurements may be above this
     sanitized: bool = False  # whether `make fuzz` runs it under the sanitizers

@@ -51,8 +51,8 @@ def run(
     sanitizers.
     """
     tally = Tally()
-    if campaign.whole is not None:
-        count = min(count, campaign.whole - first)
+    if campaign.counted is not None:
+        count = min(count, campaign.counted() - first)
     ends = time.monotonic() + seconds
     while tally.numbers < count and time.monotonic() < ends:
         with tempfile.TemporaryDirectory(dir=_FAST) as name:

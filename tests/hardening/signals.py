@@ -151,11 +151,11 @@ def campaigns() -> list[Campaign]:
     return [
         Campaign(
             "ctrl-c", "Ctrl-C while reading, fitting, certifying, predicting: 99% within 0.5 s",
-            start=start, case=interrupt, quick=6, full=200, cpu_seconds=60.0, most_above=LATEST,
+            start=start, case=interrupt, quick=4, full=200, cpu_seconds=60.0, most_above=LATEST,
         ),
         Campaign(
             "command", "SIGINT and SIGTERM for `pegasos train`: a model that loads, within 0.5 s",
-            start=start_command, case=command, quick=2, full=60, cpu_seconds=60.0,
+            start=start_command, case=command, quick=1, full=60, cpu_seconds=60.0,
             most_above=LATEST,
         ),
     ]  # fmt: skip
