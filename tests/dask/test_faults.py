@@ -99,8 +99,8 @@ def harm(pid, how, delay, harmed):
 
 
 HOWS = ("kill", "stop", "exit")
-FEW = [(number, HOWS[number % 3], number % 4 == 3) for number in range(10)]
-MANY = [(number, HOWS[number % 3], number % 4 == 3) for number in range(10, 100)]
+FEW = [(number, HOWS[number % 3], number % 4 == 3) for number in range(5)]
+MANY = [(number, HOWS[number % 3], number % 4 == 3) for number in range(5, 100)]
 
 
 @pytest.mark.parametrize(
