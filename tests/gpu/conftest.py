@@ -1,11 +1,14 @@
 """Training on a device, tested on a CPU: the same code, and kernels that are interpreted."""
 
 import os
+import sys
+import types
 from importlib.util import find_spec
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
+from tests.gpu.lent import Lent
 
 os.environ.setdefault("TRITON_INTERPRET", "1")  # before Triton is imported
 
@@ -70,6 +73,14 @@ def problem_of():
         )
 
     return made
+
+
+@pytest.fixture
+def library(monkeypatch):
+    """The library that ``Lent`` is of."""
+    module = types.ModuleType("lent")
+    module.from_dlpack = lambda tensor: Lent(np.from_dlpack(tensor))
+    monkeypatch.setitem(sys.modules, "lent", module)
 
 
 @pytest.fixture(scope="package")

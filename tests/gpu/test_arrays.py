@@ -1,12 +1,10 @@
 """What goes in, and what comes out."""
 
-import sys
-import types
-
 import numpy as np
 import pandas as pd
 import pytest
 import torch
+from tests.gpu.lent import Lent
 
 import pegasos
 from pegasos.devices import is_device_array, is_tensor, on_device, to_host
@@ -17,36 +15,6 @@ from pegasos.gpu.results import like
 from pegasos.testing.toys import toy
 
 CPU = torch.device("cpu")
-
-
-class Lent:
-    """An array of some other library: DLPack is what it speaks."""
-
-    __module__ = "lent"
-
-    def __init__(self, array):
-        self.array = array
-
-    def __dlpack__(self, **options):
-        return self.array.__dlpack__(**options)
-
-    def __dlpack_device__(self):
-        return self.array.__dlpack_device__()
-
-    def __getitem__(self, at):
-        return Lent(self.array[at])
-
-    @property
-    def T(self):
-        return Lent(self.array.T)
-
-
-@pytest.fixture
-def library(monkeypatch):
-    """The library that ``Lent`` is of."""
-    module = types.ModuleType("lent")
-    module.from_dlpack = lambda tensor: Lent(np.from_dlpack(tensor))
-    monkeypatch.setitem(sys.modules, "lent", module)
 
 
 class Remote:

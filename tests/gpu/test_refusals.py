@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import types
 
 import numpy as np
 import pytest
@@ -13,36 +12,6 @@ from pegasos.devices import gpu_part
 from pegasos.testing.toys import toy
 
 CPU = torch.device("cpu")
-
-
-class Lent:
-    """An array of some other library: DLPack is what it speaks."""
-
-    __module__ = "lent"
-
-    def __init__(self, array):
-        self.array = array
-
-    def __dlpack__(self, **options):
-        return self.array.__dlpack__(**options)
-
-    def __dlpack_device__(self):
-        return self.array.__dlpack_device__()
-
-    def __getitem__(self, at):
-        return Lent(self.array[at])
-
-    @property
-    def T(self):
-        return Lent(self.array.T)
-
-
-@pytest.fixture
-def library(monkeypatch):
-    """The library that ``Lent`` is of."""
-    module = types.ModuleType("lent")
-    module.from_dlpack = lambda tensor: Lent(np.from_dlpack(tensor))
-    monkeypatch.setitem(sys.modules, "lent", module)
 
 
 @pytest.fixture(scope="module")
