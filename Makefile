@@ -63,7 +63,7 @@ build/asan/built: $(VENV)/installed $(shell git ls-files src)
 	  -C cmake.define.PEGASOS_SANITIZE=ON -C build-dir=build/asan-build .
 	touch $@
 
-# Files that are cut off or damaged, 20,000 ways, with the module itself under the sanitizers.
+# Files that are cut off or damaged, with the module itself under the sanitizers; make fuzz tries more.
 ASAN_TESTS := tests/model_file tests/data/test_cache.py tests/data/test_svmlight.py
 test-asan: build/asan/built
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \

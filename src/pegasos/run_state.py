@@ -20,6 +20,7 @@ from pegasos.snapshot import Arrays, Lanes, Model
 from pegasos.solvers import Choice, Solver, restored
 from pegasos.solvers.auto import fixed
 from pegasos.solvers.base import State
+from pegasos.solvers.restored import expect
 
 if TYPE_CHECKING:
     from pegasos.checkpoint.folder import Part  # most runs have none, and start sooner
@@ -151,10 +152,10 @@ class RunState:
             self.model = Model.of(arrays, self.model)
             self.records = snapshot.records_of(arrays)
             self.before, self.certifying = float(about["seconds"]), float(about["certifying"])
-            snapshot.expect(0 <= self.before < math.inf, "its time is none")
+            expect(0 <= self.before < math.inf, "its time is none")
             self.reasons, self.seen_before = about["reasons"], about["seen_before"]
             known = all(one is None or one in get_args(StopReason) for one in self.reasons)
-            snapshot.expect(known and snapshot.whole(self.seen_before), "its course is none")
+            expect(known and snapshot.whole(self.seen_before), "its course is none")
             self.exhausted = bool(about["exhausted"])
             for _ in range(about["changes"]):
                 self.change_solver()
@@ -166,7 +167,7 @@ class RunState:
             self.live, self.spent = snapshot.lanes_of(about["live"], lanes)[0]
             self.schedule = snapshot.schedule_of(about["schedule"], self.whole.n, self.record_every)
             epochs, gaps = ([float(value) for value in column] for column in about["trend"])
-            snapshot.expect(len(epochs) == len(gaps), "its trend is none")
+            expect(len(epochs) == len(gaps), "its trend is none")
             self.trend = (epochs, gaps)
             self.problem = self.of_lanes(self.live)
             self.state, self.warm = snapshot.state_of(about["state"], arrays), False

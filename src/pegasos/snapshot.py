@@ -16,6 +16,7 @@ from pegasos.certificate import Certificate, Floats
 from pegasos.history import Record
 from pegasos.schedule import Schedule
 from pegasos.solvers.base import State
+from pegasos.solvers.restored import expect
 
 Arrays = dict[str, NDArray[Any]]
 Lanes = tuple[NDArray[np.intp], int]
@@ -134,9 +135,3 @@ def lanes_of(values: list[Any], count: int) -> list[Lanes]:
 def whole(value: Any) -> bool:
     """Whether it is a count."""
     return type(value) is int and 0 <= value < 1 << 60
-
-
-def expect(true: Any, what: str) -> None:
-    """Raise for what cannot be."""
-    if not true:
-        raise ValueError(what)

@@ -181,12 +181,11 @@ def test_truncated_at_every_byte_of_every_file(cache):
     everything(cache)
 
 
-@pytest.mark.parametrize("count", [2_000, pytest.param(20_000, marks=pytest.mark.slow)])
-def test_random_damage_is_always_found(cache, count):
-    rng = np.random.default_rng(count)
+def test_random_damage_is_always_found(cache):
+    rng = np.random.default_rng(2_000)
     files = sorted(cache.iterdir())
     whole = {file: file.read_bytes() for file in files}
-    for _ in range(count):
+    for _ in range(2_000):
         file = files[rng.integers(len(files))]
         damaged = bytearray(whole[file])
         kind = rng.integers(4)

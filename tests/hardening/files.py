@@ -199,7 +199,7 @@ def _truncations(format: Format, number: int) -> None:
 
 
 _FORMATS: dict[str, tuple[Callable[[Path], Format], int]] = {
-    "model": (model, 6_000), "cache": (cache, 6_000), "checkpoint": (checkpoint, 3_000),
+    "model": (model, 20_000), "cache": (cache, 20_000), "checkpoint": (checkpoint, 20_000),
 }  # fmt: skip
 
 

@@ -33,20 +33,20 @@ def check(solver: Solver, problem: Problem, state: State) -> None:
     for name, array in arrays.items():
         if array.dtype.kind == "i" and array.size and name != "knot":  # the core looks at that
             least = -1 if array.ndim == 2 and name == "cursor" else 0
-            _expect(least <= array.min() and array.max() < _MOST, f"{name} is out of range")
+            expect(least <= array.min() and array.max() < _MOST, f"{name} is out of range")
         elif array.dtype == np.uint32 and name in _INDICES and array.size:
-            _expect(array.max() < problem.n, f"{name} has rows that there are not")
+            expect(array.max() < problem.n, f"{name} has rows that there are not")
     if "place" in arrays:
         phase, block = arrays["place"].tolist()
-        _expect(phase < solver.phases, "place is that of no phase")
-        _expect(block < len(row_ranges(problem)), "place is that of no block")
+        expect(phase < solver.phases, "place is that of no phase")
+        expect(block < len(row_ranges(problem)), "place is that of no block")
     if "batch_cursor" in arrays:
         applying, collected, applied = arrays["batch_cursor"].tolist()
-        _expect(applying <= 1 and applied <= collected <= arrays["batch"].size, "a batch is none")
+        expect(applying <= 1 and applied <= collected <= arrays["batch"].size, "a batch is none")
     if "deal" in arrays:
         _check_stream(problem, arrays)
     elif "chunks" in arrays and arrays["chunks"].ndim == 1:
-        _expect(_is_permutation(arrays["chunks"]), "chunks is no order of rows")
+        expect(_is_permutation(arrays["chunks"]), "chunks is no order of rows")
     if "orders" in arrays:
         for group in range(len(arrays["cursor"])):
             _check_group(problem, arrays, group)
@@ -57,21 +57,22 @@ def check(solver: Solver, problem: Problem, state: State) -> None:
     _check_duals(solver, problem, state)
 
 
-def _expect(true: Any, what: str) -> None:
+def expect(true: Any, what: str) -> None:
+    """Raise for what cannot be."""
     if not true:
         raise ValueError(what)
 
 
 def _check_structure(state: State, fresh: State) -> None:
     """The same arrays as that of a run that begins."""
-    _expect(state.arrays.keys() == fresh.arrays.keys(), "it has other arrays")
-    _expect(
+    expect(state.arrays.keys() == fresh.arrays.keys(), "it has other arrays")
+    expect(
         state.weights == fresh.weights and state.per_lane == fresh.per_lane,
         "its arrays have other uses",
     )
     for name, array in state.arrays.items():
         expected = fresh[name]
-        _expect(
+        expect(
             array.dtype == expected.dtype and array.shape == expected.shape,
             f"{name} has the type {array.dtype} and the shape {array.shape}, "
             f"not {expected.dtype} and {expected.shape}",
@@ -82,33 +83,33 @@ def _check_stream(problem: Problem, arrays: dict[str, NDArray[Any]]) -> None:
     """The rows of the block in hand are each there once."""
     ranges = stream.blocks_of(problem).ranges()
     done, place = arrays["sweep"].tolist()
-    _expect(place < len(ranges), "sweep is at no block")
+    expect(place < len(ranges), "sweep is at no block")
     sizes = [hi - lo for lo, hi in ranges]
-    _expect(arrays["inner"][0] <= max(sizes), "inner is at no row")
+    expect(arrays["inner"][0] <= max(sizes), "inner is at no row")
     deal = arrays["deal"]
-    _expect(_is_permutation(deal), "deal is no order of rows")
+    expect(_is_permutation(deal), "deal is no order of rows")
     number = stream.block_order(int(arrays["seed"][0]), done, len(ranges))[place]
-    _expect(deal[: sizes[number]].max() < sizes[number], "deal is that of another block")
+    expect(deal[: sizes[number]].max() < sizes[number], "deal is that of another block")
 
 
 def _check_group(problem: Problem, arrays: dict[str, NDArray[Any]], group: int) -> None:
     """The lists of a group of DualCoordinate, and where it stands in them."""
     cursor = {name: int(arrays["cursor"][group, i]) for name, i in _GROUP.items()}
     active, parts, place = cursor["active"], cursor["parts"], cursor["place"]
-    _expect(0 <= active <= problem.n and 0 <= parts <= problem.threads, "a list has no such size")
-    _expect(cursor["rounds"] <= max(problem.n, 1 << 20), "threads do not meet so often")
-    _expect(parts == 0 or active >= max(1, parts), "a pass over no rows is in hand")
-    _expect(min(cursor[name] for name in cursor if name != "known") >= 0, "a cursor is negative")
+    expect(0 <= active <= problem.n and 0 <= parts <= problem.threads, "a list has no such size")
+    expect(cursor["rounds"] <= max(problem.n, 1 << 20), "threads do not meet so often")
+    expect(parts == 0 or active >= max(1, parts), "a pass over no rows is in hand")
+    expect(min(cursor[name] for name in cursor if name != "known") >= 0, "a cursor is negative")
     end = active if parts <= 1 else cursor["rounds"]
-    _expect(parts == 0 or place <= end, "a cursor is past its end")
+    expect(parts == 0 or place <= end, "a cursor is past its end")
     bounds = arrays["bounds"]
-    _expect(bounds[-1] == problem.lanes and (np.diff(bounds) > 0).all(), "bounds of no groups")
+    expect(bounds[-1] == problem.lanes and (np.diff(bounds) > 0).all(), "bounds of no groups")
     bits = _chunk_bits(problem, active)
     for part in range(parts if bits > 0 else 0):
         first, after = (active // parts * p + active % parts * p // parts for p in (part, part + 1))
         count = (after - first) >> bits
         used = arrays["chunks"][group, first : first + count]
-        _expect(_is_permutation(used), "chunks is no order of rows")
+        expect(_is_permutation(used), "chunks is no order of rows")
 
 
 def _chunk_bits(problem: Problem, active: int) -> int:
@@ -123,19 +124,19 @@ def _chunk_bits(problem: Problem, active: int) -> int:
 def _check_lists(problem: Problem, arrays: dict[str, NDArray[Any]]) -> None:
     """The lists of blocks."""
     ranges = stream.blocks_of(problem).ranges()
-    _expect(arrays["sweep"][1] < len(ranges), "sweep is at no block")
-    _expect(np.isfinite(arrays["meeting"]).all(), "meeting is not finite")
-    _expect(0 <= arrays["meeting"][0] <= problem.n + 4, "threads do not meet so often")
+    expect(arrays["sweep"][1] < len(ranges), "sweep is at no block")
+    expect(np.isfinite(arrays["meeting"]).all(), "meeting is not finite")
+    expect(0 <= arrays["meeting"][0] <= problem.n + 4, "threads do not meet so often")
     for number, (lo, hi) in enumerate(ranges):
-        _expect(arrays["rows"][:, lo:hi].max() < hi - lo, "rows has rows that there are not")
-        _expect((arrays["active"][:, number] <= hi - lo).all(), "a list has no such size")
+        expect(arrays["rows"][:, lo:hi].max() < hi - lo, "rows has rows that there are not")
+        expect((arrays["active"][:, number] <= hi - lo).all(), "a list has no such size")
 
 
 def _check_joint(problem: Problem, arrays: dict[str, NDArray[Any]]) -> None:
     """The list of CrammerSinger."""
     active, place = (int(arrays["cursor"][_JOINT[name]]) for name in ("active", "place"))
-    _expect(active <= problem.n and (place < active or place == 0), "a cursor is past its end")
-    _expect(active > 0 or arrays["cursor"][_JOINT["recall"]], "a list is empty")
+    expect(active <= problem.n and (place < active or place == 0), "a cursor is past its end")
+    expect(active > 0 or arrays["cursor"][_JOINT["recall"]], "a list is empty")
 
 
 def _check_duals(solver: Solver, problem: Problem, state: State) -> None:
@@ -144,15 +145,15 @@ def _check_duals(solver: Solver, problem: Problem, state: State) -> None:
         own = problem.labels > 0
         right = feasible(state["duals"], own, problem.costs()[own])
         near = np.abs(state["duals"] - right) <= 1e-9 * (1 + np.abs(right))
-        _expect(near.all(), "duals are not feasible")
+        expect(near.all(), "duals are not feasible")
         return
     duals = solver.duals(problem, state)
     if "errors" in state.arrays:
         visits = _visits(solver, problem, state)
-        _expect(not state["errors"][visits == 0].any(), "rows erred that were not visited")
+        expect(not state["errors"][visits == 0].any(), "rows erred that were not visited")
     for lo, hi in row_ranges(problem):
         a, largest = duals(lo, hi), problem.largest_duals(lo, hi)
-        _expect(((a >= 0) & (a <= largest * (1 + 1e-12))).all(), "duals are not feasible")
+        expect(((a >= 0) & (a <= largest * (1 + 1e-12))).all(), "duals are not feasible")
 
 
 def _visits(solver: Any, problem: Problem, state: State) -> NDArray[Any]:
