@@ -6,8 +6,9 @@ import torch
 
 import pegasos
 from pegasos.gpu import formulas, gram, kernels, predicting, products
+from pegasos.gpu.certify import SUMS
 from pegasos.gpu.formulas import Direction, Fixed, Row
-from pegasos.gpu.kernels import interior, newton
+from pegasos.gpu.kernels import certify, interior, newton
 from pegasos.gpu.kernels import rows as row_kernels
 from pegasos.testing.toys import toy
 
@@ -57,6 +58,22 @@ def test_products_and_norms(n, d, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize(("n", "d"), SHAPES)
+def test_products_and_sums_from_rows_read_once(n, d, count, kind):
+    X = part_of_more(numbers(n, d).to(kind))
+    W, T = numbers(1, d, seed=1), numbers(count, n + 50, seed=2)[:, 20 : n + 20]
+    for find in (row_kernels.products_and_sums, products.products_and_sums):
+        margins, sums = find(X, W, T)
+        close(margins, W @ X.double().T)
+        close(sums, T @ X.double())
+    kernels.INTERPRETED = False
+    margins, sums = products.products_and_sums(X, W, T)
+    close(margins, W @ X.double().T)
+    close(sums, T @ X.double())
+
+
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("count", [1, 2, 3])
 @pytest.mark.parametrize(("n", "d"), SHAPES)
 def test_sums_of_rows(n, d, count, kind):
@@ -81,7 +98,7 @@ def test_rows_are_rounded_to_one_or_two_numbers(n, d, kind, some):
     rows = torch.from_numpy(np.random.default_rng(0).permutation(n)[: n // 2]) if some else None
     root = numbers(n // 2 if some else n, seed=3, least=0.0, most=30.0)
     exact = (X if rows is None else X[rows]).double() * root[:, None]
-    high, low = row_kernels.scaled(X, root, rows, True)
+    high, low = row_kernels.scaled(X, root, rows, True).split(d, dim=1)
     assert high.dtype == low.dtype == torch.bfloat16
     assert high.shape == exact.shape
     ulp = 2.0**-7  # of bfloat16, relative; the interpreter cuts digits off
@@ -89,12 +106,10 @@ def test_rows_are_rounded_to_one_or_two_numbers(n, d, kind, some):
     both = high.double() + low.double()
     assert bool(((both - exact).abs() <= 1.01 * ulp**2 * exact.abs() + 1e-30).all())
     assert bool(((high.double() - exact).abs() > 0).any())
-    once, same = row_kernels.scaled(X, root, rows, False)
-    assert torch.equal(once, high)
-    assert same is once
+    assert torch.equal(row_kernels.scaled(X, root, rows, False), high)
     # Plain tensors round to the nearest.
     kernels.INTERPRETED = False
-    plain, rest = gram.scaled(X, root, rows, doubled=True)
+    plain, rest = gram.scaled(X, root, rows, doubled=True).split(d, dim=1)
     assert bool(((plain.double() - exact).abs() <= ulp / 2 * 1.01 * exact.abs() + 1e-30).all())
     whole = plain.double() + rest.double()
     assert bool(((whole - exact).abs() <= 1e-4 * exact.abs() + 1e-30).all())
@@ -225,6 +240,27 @@ def test_slopes_of_the_loss_by_the_intercept(K, n, squared, weighted):
         close(found, torch.stack(expected))
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("squared", [False, True])
+@pytest.mark.parametrize(("K", "n"), LANES)
+def test_the_sums_of_a_certificate(K, n, squared, weighted):
+    _, _, fixed = variables(K, n, squared, weighted=weighted)
+    margins = numbers(K, n, seed=32, least=-2.0, most=2.0)
+    norms = numbers(n, seed=33, least=0.0, most=9.0)
+    duals = torch.where(fixed.y != 0, numbers(K, n, seed=34, least=0.0), 0.0)
+    duals[:, ::3] = 0.0
+    found, added = certify.gap_sums(margins, duals, norms, fixed)
+    expected, also = formulas.gap_sums(margins, duals, norms, fixed)
+    close(found, expected)
+    assert min(added, also) >= n**0.5 / 2  # however they are grouped
+    lost = dict(zip(SUMS, found, strict=True))
+    assert torch.equal(lost["support"], (duals != 0).sum(1).double())
+    # A margin that is no number is not passed over, if its row is in the lane.
+    margins[:, -1] = torch.nan
+    found, _ = certify.gap_sums(margins, duals, norms, fixed)
+    assert torch.equal(found[0].isnan(), fixed.y[:, -1] != 0)
+
+
 # The formulas of Newton's method.
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("squared", [False, True])
@@ -273,14 +309,15 @@ def test_a_run_by_kernels_is_that_by_plain_tensors(monkeypatch, solver, kind, lo
     X, y = torch.from_numpy(data.X).to(kind), data.Y[:, 0]
     options = {"C": 0.5, "loss": loss, "device": "cpu", "solver": solver, "tol": 1e-4, "seed": 0}
     used = []
-    for module, names in ((interior, ("point", "slopes")), (newton, ("smoothed_point",))):
-        for name in names:
-            kernel = getattr(module, name)
-            monkeypatch.setattr(
-                module, name, lambda *a, name=name, kernel=kernel: used.append(name) or kernel(*a)
-            )
+    steps = ((interior, "point"), (newton, "smoothed_point"))
+    for module, name in (*steps, (interior, "slopes"), (certify, "gap_sums")):
+        kernel = getattr(module, name)
+        monkeypatch.setattr(
+            module, name, lambda *a, name=name, kernel=kernel: used.append(name) or kernel(*a)
+        )
     found = pegasos.solve(X, y, **options)
-    assert set(used) == {"slopes", "point" if solver == "interior" else "smoothed_point"}
+    point = "point" if solver == "interior" else "smoothed_point"
+    assert set(used) == {"slopes", "gap_sums", point}
     monkeypatch.setattr(kernels, "INTERPRETED", False)
     count = len(used)
     plain = pegasos.solve(X, y, **options)

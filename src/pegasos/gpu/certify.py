@@ -8,11 +8,16 @@ from torch import Tensor
 
 from pegasos import _core
 from pegasos.certificate import Certificate, Floats, GapSums, certificate
+from pegasos.gpu.formulas import Fixed, formulas_for
 from pegasos.gpu.intercepts import best_intercepts
 from pegasos.gpu.problem import DeviceProblem
-from pegasos.gpu.products import products, sums
+from pegasos.gpu.products import products_and_sums
 
-_SUMMED = 4096  # rows that are added up first: so many roundings, and as many as there are such
+SUMS = (
+    "loss", "dual_positive", "dual_negative", "square_positive", "square_negative", "slope",
+    "slope_norm", "cost_norm", "dual_norm", "support",
+)  # fmt: skip
+"""Of ``formulas.gap_sums``, by their names in ``_core.GAP_SUMS``."""
 
 
 def certify_on_device(
@@ -29,14 +34,14 @@ def certify_on_device(
     positive = torch.zeros((K, d), dtype=torch.float64, device=device)
     negative = torch.zeros_like(positive) if free else None
     for lo, hi, X in problem.here.visit():
-        margins[:, lo:hi] = products(X, weights, exact=True)
         here, y = duals[:, lo:hi], problem.y[:, lo:hi]
         if negative is None:
-            positive += sums(X, here * y, exact=True)
+            factors = here * y
         else:
-            both = torch.cat([torch.where(y > 0, here, 0.0), torch.where(y < 0, here, 0.0)])
-            found = sums(X, both, exact=True)
-            positive += found[:K]
+            factors = torch.cat([torch.where(y > 0, here, 0.0), torch.where(y < 0, here, 0.0)])
+        margins[:, lo:hi], found = products_and_sums(X, weights, factors)
+        positive += found[:K]
+        if negative is not None:
             negative += found[K:]
     if free:
         b = best_intercepts(problem, margins)
@@ -53,42 +58,14 @@ def certify_on_device(
     return certificate(problem, W, b, GapSums(total, U_positive, U_negative)), b
 
 
-def _sums(problem: DeviceProblem, margins: Tensor, a: Tensor) -> Floats:
+def _sums(problem: DeviceProblem, margins: Tensor, duals: Tensor) -> Floats:
     """(K, 11): the sums over rows of ``_core.GAP_SUMS``."""
-    y, c, squared = problem.y, problem.device_costs(), problem.loss == "squared_hinge"
-    inside = y != 0
-    norm = problem.here.norms.sqrt()
-    slack = 1 - y * margins
-    lost = inside & ~(slack <= 0)
-    slope = torch.where(inside, c, 0.0)
-    if squared:
-        slope = torch.where(lost, 2 * c * slack, 0.0)
-    up = torch.where(y > 0, a, 0.0)
-    down = torch.where(y < 0, a, 0.0)
-    nothing = torch.zeros(problem.lanes, dtype=torch.float64, device=y.device)
-    columns = {
-        "loss": _total(torch.where(lost, c * slack * slack if squared else c * slack, 0.0)),
-        "dual_positive": _total(up),
-        "dual_negative": _total(down),
-        "square_positive": _total(up / c * up / 4) if squared else nothing,
-        "square_negative": _total(down / c * down / 4) if squared else nothing,
-        "slope": _total(slope),
-        "slope_norm": _total(slope * norm),
-        "cost_norm": _total(torch.where(inside, c * norm, 0.0)) if squared else nothing,
-        "dual_norm": _total(a * norm),
-        "support": torch.count_nonzero(a, dim=1).double(),
-        "blocks": nothing + _SUMMED + problem.n / _SUMMED + 1,
-    }
+    fixed = Fixed(problem.y, problem.device_costs(), problem.loss == "squared_hinge")
+    look = formulas_for(margins, "certify").gap_sums
+    sums, added = look(margins, duals, problem.here.norms, fixed)
+    columns = dict(zip(SUMS, sums, strict=True)) | {"blocks": torch.full_like(sums[0], added)}
     found = torch.stack([columns[name] for name in _core.GAP_SUMS], dim=1)
     return np.asarray(found.cpu().numpy())
-
-
-def _total(values: Tensor) -> Tensor:
-    """(K,) sums: of few thousand at first, then of those, so that the roundings can be counted."""
-    K, n = values.shape
-    whole = n // _SUMMED * _SUMMED
-    parts = values[:, :whole].reshape(K, -1, _SUMMED).sum(2)
-    return parts.sum(1) + values[:, whole:].sum(1)
 
 
 def _padded(problem: DeviceProblem, U: Tensor) -> Floats:

@@ -1,8 +1,9 @@
-"""What each pass of the interior point method does to the rows, for any number of lanes.
+"""What each pass of the solvers, and a certificate, does to the rows, for any number of lanes.
 
-The equations are those of the core's ``interior_rows.hpp``. Everything is (lanes, rows), float64;
-only factors of rows, which sums are made with next, come as numbers of a ``kind``. ``margins`` are
-the products with the rows along a direction, ``shift`` what its intercept adds.
+The equations of the interior point method are those of the core's ``interior_rows.hpp``. Everything
+is (lanes, rows), float64; only factors of rows, which sums are made with next, come as numbers of a
+``kind``. ``margins`` are the products with the rows along a direction, ``shift`` what its intercept
+adds.
 Rows that are not in a lane have y = 0; their variables are 1 and never change.
 """
 
@@ -17,6 +18,7 @@ from torch import Tensor
 from pegasos.gpu import kernels
 
 _PULL = 10.0  # products are pulled into [mu / 10, 10 mu]
+_SUMMED = 4096  # rows that are added up first: so many roundings, and as many as there are such
 
 
 class Row(NamedTuple):
@@ -196,6 +198,42 @@ def slopes(margins: Tensor, fixed: Fixed, b: Tensor) -> Tensor:
     ahead = y - margins - b[:, None]
     each = 2 * c * ahead if squared else c * y
     return -torch.where(y * ahead > 0, each, 0.0).sum(1)
+
+
+def gap_sums(margins: Tensor, a: Tensor, norms: Tensor, fixed: Fixed) -> tuple[Tensor, float]:
+    """(10, K) the sums of ``certify.SUMS``, and how many numbers are added after one another."""
+    y, c, squared = fixed
+    inside = y != 0
+    norm = norms.sqrt()
+    slack = 1 - y * margins
+    lost = inside & ~(slack <= 0)
+    slope = torch.where(inside, c, 0.0)
+    if squared:
+        slope = torch.where(lost, 2 * c * slack, 0.0)
+    up = torch.where(y > 0, a, 0.0)
+    down = torch.where(y < 0, a, 0.0)
+    nothing = torch.zeros_like(a[:, :1])
+    sums = [
+        torch.where(lost, c * slack * slack if squared else c * slack, 0.0),
+        up,
+        down,
+        up / c * up / 4 if squared else nothing,
+        down / c * down / 4 if squared else nothing,
+        slope,
+        slope * norm,
+        torch.where(inside, c * norm, 0.0) if squared else nothing,
+        a * norm,
+        (a != 0).double(),
+    ]
+    return torch.stack([_total(each) for each in sums]), _SUMMED + a.shape[1] / _SUMMED + 1
+
+
+def _total(values: Tensor) -> Tensor:
+    """(K,) sums: of few thousand at first, then of those, so that the roundings can be counted."""
+    K, n = values.shape
+    whole = n // _SUMMED * _SUMMED
+    parts = values[:, :whole].reshape(K, -1, _SUMMED).sum(2)
+    return parts.sum(1) + values[:, whole:].sum(1)
 
 
 def _pulled(product: Tensor, mu: Tensor) -> Tensor:

@@ -85,12 +85,14 @@ def _add(
         high = (X if rows is None else X[rows]).double() * root[:, None]
         matrix += high.T @ high
     else:
-        high, low = scaled(X, root, rows, doubled=parts > 1)
-        _add_products(high, high, matrix)
+        both = scaled(X, root, rows, doubled=parts > 1)
+        high = both[:, : X.shape[1]]
+        found = _product(high, both)
+        matrix += found[:, : X.shape[1]]
         if parts > 1:
-            both = torch.zeros_like(matrix)
-            _add_products(high, low, both)
-            matrix += both + both.T
+            mixed = found[:, X.shape[1] :]
+            matrix += mixed
+            matrix += mixed.T
     if constant:
         border = constant * _weighted(root, high)
         out[:-1, -1] += border
@@ -105,26 +107,28 @@ def _weighted(root: Tensor, Z: Tensor) -> Tensor:
     return torch.mm(root.to(Z.dtype)[None], Z, out_dtype=torch.float32)[0].double()
 
 
-def scaled(X: Tensor, root: Tensor, rows: Tensor | None, *, doubled: bool) -> tuple[Tensor, Tensor]:
-    """Rows times root in bfloat16, and what that leaves of them."""
+def scaled(X: Tensor, root: Tensor, rows: Tensor | None, *, doubled: bool) -> Tensor:
+    """Rows times root in bfloat16, and beside them, if doubled, what that leaves of them."""
     if kernels.serve(X):
-        high, low = row_kernels().scaled(X, root, rows, doubled)
-        return high, low
+        found: Tensor = row_kernels().scaled(X, root, rows, doubled)
+        return found
     z = (X if rows is None else X[rows]).float() * root.float()[:, None]
     high = z.bfloat16()
-    return high, (z - high.float()).bfloat16() if doubled else high
+    return torch.cat([high, (z - high.float()).bfloat16()], dim=1) if doubled else high
 
 
-def _add_products(left: Tensor, right: Tensor, out: Tensor) -> None:
-    """out += left' right, a few thousand rows at a time in float32."""
-    n, d = left.shape
+def _product(left: Tensor, right: Tensor) -> Tensor:
+    """left' right in float64, a few thousand rows at a time in float32."""
+    n = len(left)
     whole = n // _SUMMED * _SUMMED
+    total = 0.0
     if whole:
         parts = torch.bmm(
-            left[:whole].view(-1, _SUMMED, d).transpose(1, 2),
-            right[:whole].view(-1, _SUMMED, d),
+            left[:whole].view(-1, _SUMMED, left.shape[1]).transpose(1, 2),
+            right[:whole].view(-1, _SUMMED, right.shape[1]),
             out_dtype=torch.float32,
         )
-        out += parts.sum(0, dtype=torch.float64)
+        total = parts.sum(0, dtype=torch.float64)
     if whole < n:
-        out += torch.mm(left[whole:].T, right[whole:], out_dtype=torch.float32)
+        total = total + torch.mm(left[whole:].T, right[whole:], out_dtype=torch.float32)
+    return total

@@ -53,9 +53,6 @@ def classes_of(y: Any, n: int, device: torch.device) -> tuple[NDArray[Any], Tens
     if labels.ndim != 1:
         raise ValueError(f"y must be (n,), got shape {tuple(labels.shape)}")
     _same_rows(len(labels), n)
-    if labels.is_floating_point() and not bool(torch.isfinite(labels).all()):
-        row = int((~torch.isfinite(labels)).nonzero()[0])
-        raise ValueError(f"y contains NaN or infinity (inf) at row {row}")
     if labels.dtype in (torch.uint16, torch.uint32, torch.uint64):
         labels = labels.to(torch.int64)
     elif labels.dtype == torch.bfloat16:
@@ -63,7 +60,9 @@ def classes_of(y: Any, n: int, device: torch.device) -> tuple[NDArray[Any], Tens
     truths = labels.dtype == torch.bool
     if truths:
         labels = labels.to(torch.uint8)
-    least, most = labels.min(), labels.max()
+    least, most = torch.aminmax(labels)
+    if labels.is_floating_point() and not bool(torch.isfinite(least + most)):
+        _check_finite(labels)
     upper = labels == most
     if bool((upper | (labels == least)).all()):  # two classes need no sorting
         found, codes = torch.unique(torch.stack([least, most])), upper.to(torch.int8)
@@ -75,6 +74,12 @@ def classes_of(y: Any, n: int, device: torch.device) -> tuple[NDArray[Any], Tens
     if isinstance(y, np.ndarray):
         names = names.astype(y.dtype)
     return names, codes
+
+
+def _check_finite(labels: Tensor) -> None:
+    wrong = (~torch.isfinite(labels)).nonzero()
+    if len(wrong):
+        raise ValueError(f"y contains NaN or infinity (inf) at row {int(wrong[0])}")
 
 
 def check_sides(y: Tensor) -> None:

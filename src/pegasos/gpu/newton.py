@@ -93,7 +93,9 @@ class NewtonPasses:
         shift = db + self.problem.bias * float(dw[-1])
         for first, last, X in rows.blocks():
             found = products(X, weights, exact=False)[0]
-            rows.change[first:last] = -rows.fixed.y[first:last] * (found + shift)
+            if shift:
+                found.add_(shift)
+            torch.mul(found.neg_(), rows.fixed.y[first:last], out=rows.change[first:last])
 
     def line(self, lo: int, hi: int, every: int, step: float, width: float) -> Floats:
         """Look ahead along the direction."""
@@ -112,32 +114,33 @@ class NewtonPasses:
         change, curved, totals = look(rows.slack, rows.change, rows.fixed, step, before, width)
         draws = torch.rand(len(change), generator=self.state.random, device=change.device)
         size = _MATRIX_ROWS * self.problem.rows.d
-        scale = sampled(curved[None], rows.norms, size, draws, rounds=1)
+        scale = sampled(curved[None], rows.norms, size, draws, rounds=0)
         self.state.matrix.zero_()
         total = torch.zeros(self.problem.rows.d, dtype=torch.float64, device=change.device)
         for first, last, X in rows.blocks():
             add_gram(X, scale[:, first:last], constant, 2, self.state.matrix)
             total += _changed(X, change[first:last])
-        out[-1, :-1] += total.cpu().numpy()
-        out[-1, -1] += self.problem.bias * float(change.sum())
-        found: Floats = totals.cpu().numpy()
-        return found
+        shift = change.sum(0, keepdim=True) if self.problem.bias else change.new_zeros(1)
+        found: Floats = torch.cat([total, self.problem.bias * shift, totals]).cpu().numpy()
+        out[-1] += found[: len(total) + 1]
+        return found[len(total) + 1 :]
 
     def turn(self, s: float, intercept: float | None, rhs: Floats) -> Floats | None:
         """The solution of the matrix + s; None if there is none."""
         matrix = self.state.matrix[0]
-        penalty = torch.full((len(matrix),), s, dtype=torch.float64, device=matrix.device)
+        matrix.diagonal().add_(s)
         if intercept is not None:
-            penalty[-1] = intercept
+            matrix[-1, -1] += intercept - s
         lift, right = 0.0, torch.from_numpy(rhs).to(matrix.device)[:, None]
         while lift < 1:
-            whole = matrix + torch.diag(penalty)
-            whole.diagonal().mul_(1 + lift)
-            factor, failed = torch.linalg.cholesky_ex(whole)
-            if not int(failed):
-                solution: Floats = torch.cholesky_solve(right, factor)[:, 0].cpu().numpy()
-                return solution if np.isfinite(solution).all() else None
-            lift = max(1e-14, 100 * lift)
+            factor, failed = torch.linalg.cholesky_ex(matrix)
+            solution = torch.cholesky_solve(right, factor)[:, 0]
+            found: Floats = torch.cat([solution, failed.double()[None]]).cpu().numpy()
+            if not found[-1]:
+                return found[:-1] if np.isfinite(found).all() else None
+            more = max(1e-14, 100 * lift)
+            matrix.diagonal().mul_((1 + more) / (1 + lift))
+            lift = more
         return None
 
 

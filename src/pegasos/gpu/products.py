@@ -41,6 +41,15 @@ def products(X: AnyRows, W: Tensor, *, exact: bool) -> Tensor:
     return out
 
 
+def products_and_sums(X: AnyRows, W: Tensor, T: Tensor) -> tuple[Tensor, Tensor]:
+    """The exact products with weights (K, d), and the exact sums of factors (L, n)."""
+    few = W.shape[0] == 1 and T.shape[0] <= 2
+    if few and not isinstance(X, CsrRows) and kernels.serve(X):
+        found: tuple[Tensor, Tensor] = row_kernels().products_and_sums(X, W, T)
+        return found
+    return products(X, W, exact=True), sums(X, T, exact=True)
+
+
 def squared_norms(X: AnyRows) -> Tensor:
     """(n,) float64: |x|^2."""
     if isinstance(X, CsrRows):

@@ -83,7 +83,7 @@ def device_rows(source: Tensor | CsrRows | Stream, bias: float) -> DeviceRows:
         raise ValueError(f"X has no rows or no columns: its shape is ({n}, {d})")
     blocks = source.visit() if isinstance(source, Stream) else [(0, n, source)]
     norms = [_norms(X, lo, bias) for lo, _, X in blocks]
-    every = torch.cat(norms)
+    every = norms[0] if len(norms) == 1 else torch.cat(norms)
     worst = int(every.argmax())
     largest = np.array([float(every[worst])])
     return DeviceRows(
@@ -92,8 +92,10 @@ def device_rows(source: Tensor | CsrRows | Stream, bias: float) -> DeviceRows:
 
 
 def _norms(X: AnyRows, first: int, bias: float) -> Tensor:
-    norms = squared_norms(X) + bias**2
-    if not bool(torch.isfinite(norms).all()):
+    norms = squared_norms(X)
+    if bias:
+        norms += bias**2
+    if not bool(torch.isfinite(norms.max())):
         row = int((~torch.isfinite(norms)).nonzero()[0])
         here = X[row : row + 1]
         values = here.to_dense()[0] if isinstance(here, CsrRows) else here[0]

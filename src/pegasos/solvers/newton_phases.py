@@ -14,16 +14,17 @@ from pegasos.problem import Problem
 from pegasos.solvers import normal
 from pegasos.solvers.base import State
 
-_NARROWER = 0.3  # at most, at once
+_NARROWER = 0.2  # at most, at once
 _SHARE = 0.5  # of the gap aimed at that rounding may take
-_SETTLED = 0.3  # what Newton still gains, over what rounding leaves, before the width shrinks
+_SETTLED = 1.0  # what Newton still gains, over what rounding leaves, before the width shrinks
 _EXACT = 0.05  # slope left by the line search
 _MOST_TRIES = 60
 _STEADY = 1e-3
 _IDLE_STEPS = 300  # without a smaller gap: there is none to be had
 SAMPLED = 16  # of so many rows, one belongs to the sample
 _SAMPLE_WIDTH = 0.2  # at which the sample has done its part
-_NEXT_WIDTH = 0.4  # with which all rows begin: what they differ by from the sample is within
+_NEXT_WIDTHS = 0.2, 0.4  # with which all rows begin: what they differ by from the sample is within
+_SAMPLE_ERROR = 6.0  # that in root(features / rows of the sample)
 _LAST_DIGITS = 1e-14
 
 PHASES = ("point", "along", "line")
@@ -233,7 +234,9 @@ class Iteration:
             state["rows"][0] = 1.0
         state["sums"][-1] = 0.0
         state["search"][_STEP] = 1.0
-        state["numbers"][[_BEFORE, WIDTH, EVERY]] = 0.0, _NEXT_WIDTH, 1.0
+        apart = _SAMPLE_ERROR * math.sqrt(self.every * self.problem.rows.d / self.problem.n)
+        width = min(max(apart, _NEXT_WIDTHS[0]), _NEXT_WIDTHS[1])
+        state["numbers"][[_BEFORE, WIDTH, EVERY]] = 0.0, width, 1.0
         state["flags"][_MOVING] = 1
         return "along"
 

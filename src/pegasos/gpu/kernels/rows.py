@@ -11,6 +11,7 @@ from pegasos.gpu.kernels.launch import programs
 
 _TILE, _WARPS = 4096, 4  # values of X, and warps that share them; by far the best for most
 _TWO_SUMS = 2048, 8  # for two sums at once, where those would spill
+_BOTH = {1: 2048, 2: 4096}  # for products and so many sums at once
 
 
 def products(X: Tensor, W: Tensor) -> Tensor:
@@ -24,6 +25,24 @@ def products(X: Tensor, W: Tensor) -> Tensor:
         X, W.double().contiguous(), out, n, X.stride(0), d, width, rows, tiles, num_warps=_WARPS
     )  # fmt: skip
     return out
+
+
+def products_and_sums(X: Tensor, W: Tensor, T: Tensor) -> tuple[Tensor, Tensor]:
+    """(1, n) w.x for one lane and (L, d) the sums of t x, L at most 2, from rows read once."""
+    n, d = X.shape
+    L = T.shape[0]
+    T = T.double()
+    if T.stride(1) != 1:
+        T = T.contiguous()
+    out = torch.empty((1, n), dtype=torch.float64, device=X.device)
+    width, rows = _tile(d, _BOTH[L])
+    count = min(programs(X), triton.cdiv(n, rows))
+    parts = torch.empty((count, L, width), dtype=torch.float64, device=X.device)
+    _products_and_sums[(count,)](
+        X, W.double().contiguous(), out, T, parts, n, X.stride(0), T.stride(0), d, width, rows, L,
+        num_warps=_WARPS,
+    )  # fmt: skip
+    return out, parts.sum(0)[:, :d]
 
 
 def squared_norms(X: Tensor) -> Tensor:
@@ -57,17 +76,16 @@ def sums(X: Tensor, T: Tensor, some: Tensor | None = None) -> Tensor:
     return parts.sum(0)[:, :d]
 
 
-def scaled(X: Tensor, root: Tensor, rows: Tensor | None, doubled: bool) -> tuple[Tensor, Tensor]:
-    """Some rows of X (all, if None) times root in bfloat16, and what that leaves, if doubled."""
+def scaled(X: Tensor, root: Tensor, rows: Tensor | None, doubled: bool) -> Tensor:
+    """Some rows of X (all, if None) times root in bfloat16; beside them what that leaves."""
     m, d = len(root), X.shape[1]
-    high = torch.empty((m, d), dtype=torch.bfloat16, device=X.device)
-    low = torch.empty_like(high) if doubled else high
+    out = torch.empty((m, 2 * d if doubled else d), dtype=torch.bfloat16, device=X.device)
     width, height = _tile(d)
     _scaled[(triton.cdiv(m, height),)](
-        X, root, high if rows is None else rows, high, low, m, X.stride(0), d, width, height,
+        X, root, out if rows is None else rows, out, m, X.stride(0), d, width, height,
         rows is not None, doubled, num_warps=_WARPS,
     )  # fmt: skip
-    return high, low
+    return out
 
 
 def _tile(d: int, values: int = _TILE) -> tuple[int, int]:
@@ -91,6 +109,32 @@ def _products(
         x = tl.load(at, mask=inside[:, None] & there[None, :], other=0.0)
         found = tl.sum(x.to(tl.float64) * weights[None, :], axis=1)
         tl.store(out + rows, found, mask=inside)
+
+
+@triton.jit
+def _products_and_sums(
+    X, w, out, T, parts, n, stride, t_stride, D: tl.constexpr, WIDTH: tl.constexpr,
+    ROWS: tl.constexpr, L: tl.constexpr,
+):  # fmt: skip
+    columns = tl.arange(0, WIDTH)
+    there = columns < D
+    weights = tl.load(w + columns, mask=there, other=0.0)
+    first = tl.zeros((ROWS, WIDTH), dtype=tl.float64)
+    if L > 1:
+        second = tl.zeros((ROWS, WIDTH), dtype=tl.float64)
+    for tile in range(tl.program_id(0), tl.cdiv(n, ROWS), tl.num_programs(0)):
+        rows = tl.arange(0, ROWS).to(tl.int64) + tile * ROWS
+        inside = rows < n
+        at = X + rows[:, None] * stride + columns[None, :]
+        x = tl.load(at, mask=inside[:, None] & there[None, :], other=0.0).to(tl.float64)
+        tl.store(out + rows, tl.sum(x * weights[None, :], axis=1), mask=inside)
+        first += x * tl.load(T + rows, mask=inside, other=0.0)[:, None]
+        if L > 1:
+            second += x * tl.load(T + t_stride + rows, mask=inside, other=0.0)[:, None]
+    to = parts + tl.program_id(0) * L * WIDTH + columns
+    tl.store(to, tl.sum(first, axis=0))
+    if L > 1:
+        tl.store(to + WIDTH, tl.sum(second, axis=0))
 
 
 @triton.jit
@@ -146,7 +190,7 @@ _sums_of_some = triton.jit(do_not_specialize=["n"])(_added)
 
 @triton.jit(do_not_specialize=["m"])
 def _scaled(
-    X, root, index, high, low, m, stride, D: tl.constexpr, WIDTH: tl.constexpr,
+    X, root, index, out, m, stride, D: tl.constexpr, WIDTH: tl.constexpr,
     ROWS: tl.constexpr, SOME: tl.constexpr, DOUBLED: tl.constexpr,
 ):  # fmt: skip
     columns = tl.arange(0, WIDTH)
@@ -158,7 +202,7 @@ def _scaled(
     scale = tl.load(root + to, mask=inside, other=0.0).to(tl.float32)
     z = x.to(tl.float32) * scale[:, None]
     rounded = z.to(tl.bfloat16)
-    at = to[:, None] * D + columns[None, :]
-    tl.store(high + at, rounded, mask=valid)
+    at = out + to[:, None] * (2 * D if DOUBLED else D) + columns[None, :]
+    tl.store(at, rounded, mask=valid)
     if DOUBLED:
-        tl.store(low + at, (z - rounded.to(tl.float32)).to(tl.bfloat16), mask=valid)
+        tl.store(at + D, (z - rounded.to(tl.float32)).to(tl.bfloat16), mask=valid)
