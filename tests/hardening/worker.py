@@ -32,6 +32,7 @@ def main(name: str, first: int, most: int, seconds: float, folder: Path) -> None
         assert pegasos.__file__.startswith(os.path.abspath(os.environ["PEGASOS_FROM"]))
     with (folder / "board").open("r+b") as file:
         board = mmap.mmap(file.fileno(), BOARD.size)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs begin without
     context = campaign.start(folder)
     signal.signal(signal.SIGPROF, _hangs)
     if campaign.memory is not None and "libasan" not in os.environ.get("LD_PRELOAD", ""):
