@@ -64,7 +64,7 @@ TEST(a_knot_is_untied_where_no_dual_of_its_rows_would_move) {
     Knot knot{};
     for (int64_t i = 0; i < 20; ++i) add_to_knot(knot, 3 * i, 1.0);
     const DualPoint at{run.duals.data(), run.W.data(), run.b.data(), run.pull[0]};
-    for (int time = 0; time < 50; ++time) untie(problem.view, knot, at);
+    for (int time = 0; time < 3; ++time) untie(problem.view, knot, at);
     CHECK(apart(problem, run) < 1e-12);
     for (int64_t i = 0; i < 20; ++i) {
       const int64_t row = 3 * i;

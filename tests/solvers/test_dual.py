@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import pegasos
 from pegasos import DualCoordinate, _core
@@ -201,3 +202,17 @@ def test_groups_keep_their_weights_apart_and_show_them_side_by_side(threads):
     np.testing.assert_allclose(
         solver.weights(problem, warm), solver.weights(problem, state), atol=1e-12
     )
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_rows_that_are_nearly_alike_with_other_labels_do_not_take_it_for_ever(seed):
+    rng = np.random.default_rng(seed)
+    X = sparse.random(3000, 2000, density=0.02, random_state=seed, format="csr")
+    y = np.where(X @ rng.standard_normal(2000) > 0, 1, -1)
+    alike = X[:20].copy()
+    alike.data *= 1 + 1e-3 * rng.standard_normal(alike.nnz)
+    X, y = sparse.vstack([X, alike]).tocsr(), np.concatenate([y, -y[:20]])
+    result = pegasos.solve(X, y, C=1e3, tol=1e-4, solver="dual", intercept="none", seed=0, n_jobs=1)
+    assert result.stop_reason == "converged"
+    assert result.duals.max() == 1  # they have come all the way
+    assert result.epochs <= 60  # 42 to 44; by coordinates alone within a knot 67 to 83
