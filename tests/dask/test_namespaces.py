@@ -110,7 +110,7 @@ def test_one_worker_is_cut_off(hosts):
     assert took < 60
 
 
-REAL = ["rcv1", "covtype", pytest.param("fashion_mnist", marks=pytest.mark.slow)]
+REAL = ["rcv1", *(pytest.param(s, marks=pytest.mark.slow) for s in ("covtype", "fashion_mnist"))]
 
 
 @pytest.mark.parametrize("name", REAL)
