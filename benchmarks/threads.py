@@ -139,7 +139,7 @@ def _certificates(X, y, threads):
 
 
 def _by_numpy(X, threads, *, products):
-    """Memory is read, or float64 is multiplied, as fast as can be: by threads that share nothing."""
+    """Memory is read, or float64 multiplied, as fast as can be: by threads that share nothing."""
     squares = np.ones((threads, 1000, 1000))
 
     def part(k):
