@@ -158,6 +158,7 @@ class RunState:
             expect(known and snapshot.whole(self.seen_before), "its course is none")
             self.exhausted = bool(about["exhausted"])
             for _ in range(about["changes"]):
+                expect(self.choice.fallback is not None, "no other solver took over")
                 self.change_solver()
             self.reason = str(about["reason"])
             if about["ended"]:

@@ -7,10 +7,11 @@ import pytest
 from scipy import sparse
 
 import pegasos
-from pegasos import CheckpointError
+from pegasos import CheckpointError, _core
 from pegasos.checkpoint import container
 from pegasos.checkpoint.container import Container
 from pegasos.data.chunks import ArrayChunks
+from pegasos.solvers import newton_phases
 from pegasos.testing.runs import OPTIONS, X, Y
 from pegasos.testing.toys import toy
 
@@ -178,3 +179,54 @@ def test_weights_of_classes_are_compared_by_what_they_say(tmp_path):
         ).fit(X, Y)
     same = {np.int64(1): 2, -1: np.float64(1.0)}
     pegasos.LinearSVC(class_weight=same, resume=tmp_path / "a", **options).fit(X, Y)
+
+
+def _no_more_solvers(about, _):
+    about["changes"] = 1
+
+
+def _empty_list(_, arrays):
+    cursor = arrays["state/cursor"]
+    cursor[0, _core.GROUP_CURSOR.index("active")] = 0
+    cursor[0, _core.GROUP_CURSOR.index("parts")] = 0
+    cursor[0, _core.GROUP_CURSOR.index("recall")] = 0
+
+
+def _endless_search(_, arrays):
+    arrays["state/search"][newton_phases.TRIES] = -1e100
+
+
+def _endless_patience(_, arrays):
+    arrays["state/numbers"][newton_phases.IDLE] = -1e100
+
+
+def _no_sample(_, arrays):
+    arrays["state/numbers"][newton_phases.EVERY] = 0
+
+
+def _no_width(_, arrays):
+    arrays["state/numbers"][newton_phases.WIDTH] = np.nan
+
+
+@pytest.mark.parametrize(
+    ("solver", "forge", "words"),
+    [
+        ("dual", _no_more_solvers, "no other solver"),
+        ("dual", _empty_list, "list is empty"),
+        ("newton", _endless_search, "line search"),
+        ("newton", _endless_patience, "idle steps"),
+        ("newton", _no_sample, "sample"),
+        ("newton", _no_width, "width"),
+    ],
+)
+def test_states_that_no_run_has(tmp_path, solver, forge, words):
+    """With the right checksums: what would crash, or never end."""
+    options = OPTIONS | {"solver": solver}
+    pegasos.solve(X, Y, max_epochs=2, checkpoint=tmp_path / "a", **options)
+    path = tmp_path / "a" / "running-solve"
+    held = Container(path)
+    about, arrays = held.about, held.arrays()
+    forge(about, arrays)
+    container.write(path, about, arrays)
+    with pytest.raises(CheckpointError, match=f"makes no sense .*{words}"):
+        pegasos.solve(X, Y, resume=tmp_path / "a", **options)

@@ -121,7 +121,7 @@ def checkpoint(folder: Path) -> Format:
         path = folder / f"{solver}.ckpt"
         options = OPTIONS | {"solver": solver, "tol": 1e-12}
         pegasos.solve(X, Y, max_epochs=3, checkpoint=path, **options)
-        files |= {file: file.read_bytes() for file in path.iterdir() if file.stat().st_size}
+        files |= {file: file.read_bytes() for file in sorted(path.iterdir()) if file.stat().st_size}
 
     def read(changed: Path) -> None:
         shutil.rmtree(copy, ignore_errors=True)

@@ -18,9 +18,9 @@ _NARROWER = 0.2  # at most, at once
 _SHARE = 0.5  # of the gap aimed at that rounding may take
 _SETTLED = 1.0  # what Newton still gains, over what rounding leaves, before the width shrinks
 _EXACT = 0.05  # slope left by the line search
-_MOST_TRIES = 60
+MOST_TRIES = 60
 _STEADY = 1e-3
-_IDLE_STEPS = 300  # without a smaller gap: there is none to be had
+IDLE_STEPS = 300  # without a smaller gap: there is none to be had
 SAMPLED = 16  # of so many rows, one belongs to the sample
 _SAMPLE_WIDTH = 0.2  # at which the sample has done its part
 _NEXT_WIDTHS = 0.2, 0.4  # with which all rows begin: what they differ by from the sample is within
@@ -32,9 +32,9 @@ PHASES = ("point", "along", "line")
 # Entries of state["totals"], in the order of _core.Newton.point.
 _LOSS, _DUAL, _ROUNDED, _BALANCE = range(4)
 # Entries of state["search"].
-_STEP, _LOW, _HIGH, _SLOPE, _TRIES = range(5)
+_STEP, _LOW, _HIGH, _SLOPE, TRIES = range(5)
 # Entries of state["numbers"].
-_BEFORE, WIDTH, _GAIN, AIM, EVERY, _BEST, _IDLE = range(7)
+BEFORE, WIDTH, _GAIN, AIM, EVERY, _BEST, IDLE = range(7)
 # Entries of state["flags"].
 _STARTED, STALLED, _MOVING = range(3)
 
@@ -109,7 +109,7 @@ class Iteration:
             hi,
             self.every,
             float(state["search"][_STEP]),
-            float(numbers[_BEFORE]),
+            float(numbers[BEFORE]),
             float(numbers[WIDTH]),
             1.0 if self.free else self.problem.bias,
             state["sums"],
@@ -117,7 +117,7 @@ class Iteration:
 
     def _end_point(self) -> str:
         state, numbers = self.state, self.state["numbers"]
-        numbers[_BEFORE] = numbers[WIDTH]
+        numbers[BEFORE] = numbers[WIDTH]
         if state["flags"][_STARTED]:
             state["cursor"][:] += (max(1, self.problem.n // self.every), 1)
         state["flags"][_STARTED] = 1
@@ -140,8 +140,8 @@ class Iteration:
         )
         better = self.every > 1 or gap < 0.9 * numbers[_BEST]
         numbers[_BEST] = min(gap, numbers[_BEST])
-        numbers[_IDLE] = 0 if better else numbers[_IDLE] + 1
-        return bool(numbers[_IDLE] >= _IDLE_STEPS)
+        numbers[IDLE] = 0 if better else numbers[IDLE] + 1
+        return bool(numbers[IDLE] >= IDLE_STEPS)
 
     def _missed(self) -> float:
         """What w, and a free b, not being those of the duals leaves between P and D."""
@@ -193,12 +193,12 @@ class Iteration:
         step, w, dw = float(search[_STEP]), state["w"], state["direction"][:-1]
         slope = self.s * float(w @ dw + step * (dw @ dw)) + float(state["line"][0])
         curvature = self.s * float(dw @ dw) + float(state["line"][1])
-        search[_TRIES] += 1
+        search[TRIES] += 1
         exact = abs(slope) <= _EXACT * abs(search[_SLOPE])
         # Beyond the minimum a slope can be small at any distance: it has to be just behind.
         if exact and (slope <= 0 or 2 * slope <= curvature * step):
             return self._plan(step)
-        if search[_TRIES] >= _MOST_TRIES:
+        if search[TRIES] >= MOST_TRIES:
             search[_STEP] = search[_LOW]
             return self._plan(float(search[_LOW]))
         search[_HIGH if slope > 0 else _LOW] = step
@@ -236,7 +236,7 @@ class Iteration:
         state["search"][_STEP] = 1.0
         apart = _SAMPLE_ERROR * math.sqrt(self.every * self.problem.rows.d / self.problem.n)
         width = min(max(apart, _NEXT_WIDTHS[0]), _NEXT_WIDTHS[1])
-        state["numbers"][[_BEFORE, WIDTH, EVERY]] = 0.0, width, 1.0
+        state["numbers"][[BEFORE, WIDTH, EVERY]] = 0.0, width, 1.0
         state["flags"][_MOVING] = 1
         return "along"
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pegasos import _core
 from pegasos.joint import feasible
 from pegasos.problem import Problem
-from pegasos.solvers import order, stream
+from pegasos.solvers import newton_phases, order, stream
 from pegasos.solvers.base import Solver, State
 from pegasos.solvers.normal import row_ranges
 
@@ -52,6 +52,8 @@ def check(solver: Solver, problem: Problem, state: State) -> None:
             _check_group(problem, arrays, group)
     if "active" in arrays:
         _check_lists(problem, arrays)
+    if "search" in arrays:
+        _check_newton(arrays)
     if problem.joint:
         _check_joint(problem, arrays)
     _check_duals(solver, problem, state)
@@ -97,6 +99,7 @@ def _check_group(problem: Problem, arrays: dict[str, NDArray[Any]], group: int) 
     cursor = {name: int(arrays["cursor"][group, i]) for name, i in _GROUP.items()}
     active, parts, place = cursor["active"], cursor["parts"], cursor["place"]
     expect(0 <= active <= problem.n and 0 <= parts <= problem.threads, "a list has no such size")
+    expect(active > 0 or cursor["recall"], "a list is empty")
     expect(cursor["rounds"] <= max(problem.n, 1 << 20), "threads do not meet so often")
     expect(parts == 0 or active >= max(1, parts), "a pass over no rows is in hand")
     expect(min(cursor[name] for name in cursor if name != "known") >= 0, "a cursor is negative")
@@ -130,6 +133,17 @@ def _check_lists(problem: Problem, arrays: dict[str, NDArray[Any]]) -> None:
     for number, (lo, hi) in enumerate(ranges):
         expect(arrays["rows"][:, lo:hi].max() < hi - lo, "rows has rows that there are not")
         expect((arrays["active"][:, number] <= hi - lo).all(), "a list has no such size")
+
+
+def _check_newton(arrays: dict[str, NDArray[Any]]) -> None:
+    """The counters of Newton, and what rows are looked at."""
+    numbers, tries = arrays["numbers"], arrays["search"][newton_phases.TRIES]
+    expect(0 <= tries <= newton_phases.MOST_TRIES, "a line search does not go on for so long")
+    idle = numbers[newton_phases.IDLE]
+    expect(0 <= idle <= newton_phases.IDLE_STEPS, "there are no so many idle steps")
+    expect(numbers[newton_phases.EVERY] in (1, newton_phases.SAMPLED), "a sample is none")
+    width, before = numbers[newton_phases.WIDTH], numbers[newton_phases.BEFORE]
+    expect(0 < width < np.inf and 0 <= before < np.inf, "a width is none")
 
 
 def _check_joint(problem: Problem, arrays: dict[str, NDArray[Any]]) -> None:
