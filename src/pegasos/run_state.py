@@ -150,6 +150,8 @@ class RunState:
         assert self.part is not None
         with self.part.understood():
             self.model = Model.of(arrays, self.model)
+            if len(self.model.duals):
+                restored.check_feasible(self.whole, lambda lo, hi: self.model.duals[lo:hi])
             self.records = snapshot.records_of(arrays)
             self.before, self.certifying = float(about["seconds"]), float(about["certifying"])
             expect(0 <= self.before < math.inf, "its time is none")

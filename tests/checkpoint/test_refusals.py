@@ -192,6 +192,14 @@ def _empty_list(_, arrays):
     cursor[0, _core.GROUP_CURSOR.index("recall")] = 0
 
 
+def _no_duals(_, arrays):
+    arrays["duals"][3] = 2
+
+
+def _hardly_duals(_, arrays):
+    arrays["state/duals"][3] = 1 + 1e-15
+
+
 def _endless_search(_, arrays):
     arrays["state/search"][newton_phases.TRIES] = -1e100
 
@@ -213,6 +221,8 @@ def _no_width(_, arrays):
     [
         ("dual", _no_more_solvers, "no other solver"),
         ("dual", _empty_list, "list is empty"),
+        ("dual", _no_duals, "not feasible"),
+        ("dual", _hardly_duals, "not feasible"),
         ("newton", _endless_search, "line search"),
         ("newton", _endless_patience, "idle steps"),
         ("newton", _no_sample, "sample"),
