@@ -28,7 +28,8 @@ Knot* knot_of(const std::optional<Vector<std::int64_t>>& array, std::int64_t n) 
 }
 
 bool dual_advance(const PyProblem& problem, std::uint64_t seed, int chunk_bits, double row_size,
-                  bool in_cache, bool shrink, const Vector<double>& W, const Matrix<double>& duals,
+                  bool in_cache, bool shrink, bool ends_passes, double goal,
+                  const Vector<double>& W, const Matrix<double>& duals,
                   const std::optional<Vector<double>>& b,
                   const std::optional<Vector<double>>& centre,
                   const std::optional<Vector<double>>& pull, const Matrix<double>& passes,
@@ -90,7 +91,8 @@ bool dual_advance(const PyProblem& problem, std::uint64_t seed, int chunk_bits, 
       throw std::invalid_argument("cursor and slots are not those of groups");
     }
   }
-  const DualOptions options{seed, chunk_bits, row_size, in_cache, view.threads, shrink};
+  const DualOptions options{seed,         chunk_bits, row_size,    in_cache,
+                            view.threads, shrink,     ends_passes, K == 1 ? goal : 0.0};
   nb::gil_scoped_release release;
   return advance(view, options, state, groups.data(), count, {work, stop_seen, stop_steps});
 }
@@ -121,7 +123,7 @@ void bind_dual(nb::module_& m) {
         nb::arg("factors").noconvert(), nb::arg("out").noconvert(),
         "Add the sum of factor x over some rows.");
   m.attr("LANE_PASS") = nb::make_tuple("gap", "up", "down", "rise", "lost", "last_gap", "last_up",
-                                       "last_down", "reach");
+                                       "last_down", "whole_gap", "reach");
   m.attr("GROUP_CURSOR") = nb::make_tuple("seen", "steps", "recall", "recalled", "idle", "active",
                                           "place", "parts", "rounds", "walked", "point", "known");
   m.attr("SPAN_SLOTS") = kSpanSlots;
@@ -129,7 +131,8 @@ void bind_dual(nb::module_& m) {
   m.attr("THREAD_ORDER_SIZE") = words<ThreadOrder>();
   m.def("dual_advance", &dual_advance, nb::arg("problem"), nb::kw_only(), nb::arg("seed"),
         nb::arg("chunk_bits"), nb::arg("row_size"), nb::arg("in_cache"), nb::arg("shrink"),
-        nb::arg("W").noconvert(), nb::arg("duals").noconvert(), nb::arg("b").noconvert().none(),
+        nb::arg("ends_passes"), nb::arg("goal"), nb::arg("W").noconvert(),
+        nb::arg("duals").noconvert(), nb::arg("b").noconvert().none(),
         nb::arg("centre").noconvert().none(), nb::arg("pull").noconvert().none(),
         nb::arg("passes").noconvert(), nb::arg("bounds").noconvert(), nb::arg("cursor").noconvert(),
         nb::arg("orders").noconvert(), nb::arg("rows").noconvert(), nb::arg("chunks").noconvert(),

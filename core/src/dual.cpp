@@ -23,6 +23,8 @@ constexpr double kLastDigits = 1e-14;
 // of the last pass: that is one outlier's, and rows that leave too soon come back with all others.
 constexpr double kFarEnough = 0.1;
 constexpr int64_t kTrusted = 10;   // epochs after which all rows are looked at again, come what may
+constexpr int64_t kSoonest = 6;    // and before which they are not, unless there is nothing else
+constexpr double kTold = 0.1;      // in between: share of their gap below which a list has told all
 constexpr int64_t kFirstLeap = 6;  // epochs before the first second-order step
 constexpr int64_t kWorthUntying = 32;  // rows visited for every row of a knot
 constexpr double kWorthMoving = 3.0;   // values visited for every number it moves, a row's twice
@@ -47,18 +49,60 @@ class GroupRun {
   bool run(const Budget& budget) {
     int64_t work = budget.work;
     for (;;) {
-      if (cursor_.seen >= std::min(budget.stop_seen, budget.stop_steps)) return true;
+      if (cursor_.seen >= std::min(budget.stop_seen, budget.stop_steps)) {
+        if (options_.ends_passes && over()) end_pass();
+        return true;
+      }
       if (work <= 0) return false;
+      if (over()) end_pass();
       if (cursor_.parts == 0) begin_pass();
       const int64_t before = cursor_.seen;
       const int64_t room = std::min({work, budget.stop_seen - before, budget.stop_steps - before});
       cursor_.parts == 1 ? alone(room) : together(room);
       work -= cursor_.seen - before;
-      if (cursor_.place == (cursor_.parts == 1 ? cursor_.active : cursor_.rounds)) end_pass();
+      if (over()) {
+        for (int64_t k = group_.lanes.first; k < group_.lanes.last; ++k) {
+          state_.passes[k].last_gap = state_.passes[k].gap;
+        }
+        if (near_goal()) return true;
+      }
     }
   }
 
  private:
+  // Whether all rows of the pass in hand have been visited. It ends when the next one begins: a
+  // second-order step raises D, but P as well, until the rows have been visited once more, so a
+  // model is best looked at before.
+  bool over() const {
+    if (cursor_.parts == 0) return false;
+    return cursor_.place == (cursor_.parts == 1 ? cursor_.active : cursor_.rounds);
+  }
+
+  bool near_goal() const {
+    if (!(options_.goal > 0.0)) return false;
+    double dual = sum(problem_.n(), [&](int64_t i) { return state_.duals[i]; });
+    if (problem_.loss == Loss::squared_hinge) {
+      dual -= sum(problem_.n(), [&](int64_t i) {
+        const double a = state_.duals[i];
+        return a == 0.0 ? 0.0 : a / problem_.cost(i, 0, problem_.label(i, 0)) * a / 4.0;
+      });
+    }
+    const double* w = group_.W;
+    const double square = sum(problem_.rows.weight_rows(), [&](int64_t j) { return w[j] * w[j]; });
+    return state_.passes[0].last_gap <= options_.goal * (dual - problem_.s[0] / 2.0 * square);
+  }
+  // Of values of 0 .. size - 1, in partial sums that need not wait for each other.
+  template <class Value>
+  static double sum(int64_t size, const Value& value) {
+    double parts[8] = {};
+    int64_t i = 0;
+    for (; i + 8 <= size; i += 8) {
+      for (int64_t k = 0; k < 8; ++k) parts[k] += value(i + k);
+    }
+    for (; i < size; ++i) parts[0] += value(i);
+    return std::accumulate(parts, parts + 8, 0.0);
+  }
+
   void begin_pass() {
     if (cursor_.recall != 0) recall();
     const double values = static_cast<double>(cursor_.active) * options_.row_size;
@@ -105,10 +149,12 @@ class GroupRun {
 
   void end_pass() {
     if (group_.knot != nullptr) leap();
+    bool told = true;      // the rows that left may well add more to the gap by now
     bool balanced = true;  // no intercept is on its way
     for (int64_t k = group_.lanes.first; k < group_.lanes.last; ++k) {
       LanePass& pass = state_.passes[k];
-      pass.last_gap = pass.gap;
+      if (cursor_.active == problem_.n()) pass.whole_gap = pass.gap;
+      told = told && pass.gap < kTold * pass.whole_gap;
       pass.last_up = pass.up > 0.0 ? kFarEnough * pass.up : kInfinity;
       pass.last_down = pass.down > 0.0 ? kFarEnough * pass.down : kInfinity;
       if (state_.b != nullptr) {
@@ -132,7 +178,8 @@ class GroupRun {
       cursor_.idle = 0;
     }
     cursor_.active = kept;
-    cursor_.recall |= kept == 0 || cursor_.seen - cursor_.recalled >= kTrusted * problem_.n();
+    const int64_t since = cursor_.seen - cursor_.recalled;
+    cursor_.recall |= kept == 0 || since >= (told ? kSoonest : kTrusted) * problem_.n();
     cursor_.parts = 0;
   }
 

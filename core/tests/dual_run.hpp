@@ -67,7 +67,7 @@ struct DualRun {
                      .slot_sums = slot_sums.empty() ? nullptr : slot_sums.data(),
                      .knot = slots.empty() ? nullptr : &knot});
     }
-    const DualOptions options{23, 2, 1e9, false, view.threads, shrink};
+    const DualOptions options{23, 2, 1e9, false, view.threads, shrink, false, goal};
     return pegasos::advance(view, options, state, all.data(), groups, budget);
   }
   void epochs(int64_t count) {
@@ -81,6 +81,7 @@ struct DualRun {
   static constexpr int64_t kRounds = 3;
   const ToyProblem* problem;
   bool shrink;
+  double goal = 0.0;
   int64_t groups;
   std::vector<double> W, duals, b, centre, pull;
   std::vector<LanePass> passes;

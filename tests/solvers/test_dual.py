@@ -168,6 +168,42 @@ def test_rows_that_were_left_out_come_back():
     assert proof.holds
 
 
+@pytest.mark.parametrize(("C", "soonest", "latest"), [(0.3, 6, 7), (1000.0, 10, 11)])
+def test_a_list_that_has_told_all_is_looked_beyond_before_others(C, soonest, latest):
+    """At C = 0.3 six epochs leave less than a tenth of the gap, at C = 1000 far more."""
+    data = toy(200, 30, seed=3)
+    problem = make_problem(data.X, data.Y, C=C, intercept="none")
+    solver = DualCoordinate(second_order=False)
+    state = solver.start(problem, seed=0)
+    recalled = _core.GROUP_CURSOR.index("recalled")
+    while not state["cursor"][0, recalled]:
+        solver.advance(problem, state, work=50, stop_seen=1 << 60, stop_steps=1 << 60)
+    assert soonest * 200 <= state["cursor"][0, recalled] < latest * 200
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_it_stops_after_the_first_pass_that_met_the_gap_it_aims_at(loss):
+    data = toy(200, 30, seed=3)
+    problem = make_problem(data.X, data.Y, C=1.0, intercept="none", loss=loss)
+    far = {"work": 1 << 60, "stop_seen": 1 << 60, "stop_steps": 1 << 60}
+    solver = DualCoordinate(aim=1e-2)
+    state = solver.start(problem, seed=0)
+    assert solver.advance(problem, state, **far)
+    assert 0 < solver.estimate(problem, state)[0] <= 1e-2
+    # The pass before it had not met it; and where it stopped, it goes on.
+    earlier = solver.start(problem, seed=0)
+    active, place = (_core.GROUP_CURSOR.index(name) for name in ("active", "place"))
+    while earlier.seen < state.seen:
+        gaps = solver.estimate(problem, earlier)
+        assert gaps[0] > 1e-2
+        cursor = earlier["cursor"][0]
+        left = cursor[active] if cursor[place] in (0, cursor[active]) else 1
+        solver.advance(problem, earlier, **far | {"stop_seen": earlier.seen + int(left)})
+    seen = state.seen
+    assert solver.advance(problem, state, **far)
+    assert state.seen > seen
+
+
 def test_weights_begin_with_a_cache_line():
     data = toy(30, 5, 9, seed=1, absent=0.0)
     problem = make_problem(data.X, data.Y, C=1.0, intercept="none")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
@@ -9,6 +10,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from pegasos.arguments import number
 from pegasos.certificate import (
     Certificate,
     DualsOf,
@@ -112,6 +114,8 @@ class Solver(ABC):
     ) -> bool:
         """Visit rows until a stop is reached (True) or ``work`` visits are done (False).
 
+        A solver may stop sooner (True) where its estimate of the gap is within what it aims at.
+
         Where a call pauses must not change what is computed.
         """
 
@@ -149,6 +153,12 @@ class Solver(ABC):
     ) -> State:
         """The state of some of the lanes; ``problem`` is theirs."""
         return state.take(lanes, problem.weights_shape[1], give_up)
+
+
+def check_aim(aim: float | None) -> None:
+    """Raise ValueError unless it is a gap to make for."""
+    if aim is not None and not 0 <= number("aim", aim) < math.inf:
+        raise ValueError(f"aim must be finite and not negative, or None, got {aim}")
 
 
 def shares(problem: Problem, errors: NDArray[np.uint32], presentations: NDArray[Any]) -> DualsOf:

@@ -10,7 +10,8 @@ for the squared hinge the maximiser is that of its own dual, and there is no upp
 
 **Shrinking** (their Algorithm 3, but sooner). A row whose dual is at a bound, and further from
 leaving it than a tenth of the largest violation of the last pass, leaves the list of rows to visit.
-A certificate that is not good enough brings all rows back (``refused``), and so do ten epochs, and
+A certificate that is not good enough brings all rows back (``refused``), and so do ten epochs (six,
+if the list has less than a tenth of the gap that was met in the last pass over all rows), and
 a list with nothing left to do. Groups of lanes have lists of their own.
 
 **The span of changes.** After a pass, a moves towards the maximum of D over the span of its last
@@ -62,7 +63,7 @@ from pegasos.certificate import (
 )
 from pegasos.problem import Problem
 from pegasos.solvers import order
-from pegasos.solvers.base import Solver, State, weight_zeros
+from pegasos.solvers.base import Solver, State, check_aim, weight_zeros
 from pegasos.solvers.dual_blocks import IDLE, block_arrays, next_block, recall, visit_block
 
 _GROUP_LANES = 16  # wide enough that a row is read once for many lanes, few enough to shrink
@@ -81,11 +82,13 @@ class DualCoordinate(Solver):
     """Dual coordinate ascent with exact, clipped steps.
 
     ``shrink`` leaves rows out that are settled; ``second_order`` unties knots and moves in the
-    span of changes between passes (one lane only).
+    span of changes between passes (one lane only). ``aim`` is the relative gap it makes for: passes
+    that met one near it are followed by a look at the model; None is the ``tol`` of the run.
     """
 
     shrink: bool = True
     second_order: bool = True
+    aim: float | None = None
 
     name: ClassVar[str] = "dual"
     intercepts: ClassVar[frozenset[str]] = frozenset({"none", "regularized", "free"})
@@ -94,6 +97,14 @@ class DualCoordinate(Solver):
     by_blocks: ClassVar[bool] = True
     warm_starts: ClassVar[bool] = True
     default_epochs: ClassVar[float | None] = None
+
+    def __post_init__(self) -> None:
+        """Check the option."""
+        check_aim(self.aim)
+
+    def aimed_at(self, tol: float) -> DualCoordinate:
+        """Look at the model where ``tol`` may be reached, unless told otherwise."""
+        return replace(self, aim=tol) if self.aim is None else self
 
     def start(self, problem: Problem, seed: int, duals: Floats | None = None) -> State:
         """Start from a = 0, or from ``duals`` clipped to the box."""
@@ -141,6 +152,8 @@ class DualCoordinate(Solver):
             row_size=problem.rows.row_size,
             in_cache=problem.n * problem.rows.row_bytes < _IN_CACHE_BYTES,
             shrink=self.shrink,
+            ends_passes=False,
+            goal=self.aim or 0.0,
             W=state["W"],
             duals=state["duals"],
             b=state["b"][0] if free else None,

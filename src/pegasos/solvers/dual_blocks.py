@@ -126,6 +126,8 @@ def visit_block(
     _core.dual_advance(
         core,
         seed=int(state["seed"][0]) + 1,
+        ends_passes=True,
+        goal=0.0,
         W=state["W"],
         duals=duals,
         b=None if pull is None else state["b"][0],

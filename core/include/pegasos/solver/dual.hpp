@@ -75,10 +75,12 @@ struct DualOptions {
   bool in_cache;         // the rows are so few that prefetching them costs more than it gains
   std::int64_t threads;  // for one group
   bool shrink;
+  bool ends_passes;  // at a stop: else a pass that is over ends when the next one begins
+  double goal;       // one lane: stop where a pass met a gap of so much of D; 0: none
 };
 
-// Every group goes as far as the budget lets it; true if all reached the stop
-// that is counted in rows.
+// Every group goes as far as the budget lets it; true if all reached the stop that is counted in
+// rows, or the goal.
 bool advance(const ProblemView& problem, const DualOptions& options, const DualState& state,
              const DualGroup* groups, std::int64_t count, const Budget& budget);
 

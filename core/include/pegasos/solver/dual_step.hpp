@@ -20,7 +20,8 @@ struct LanePass {
   double last_gap;  // that of the last whole pass
   double last_up;  // a share of its largest violations: rows further from moving may leave the list
   double last_down;
-  double reach;  // of the next move between passes (dual_span.hpp)
+  double whole_gap;  // that of the last pass over all rows
+  double reach;      // of the next move between passes (dual_span.hpp)
 };
 
 // Moves the dual to its maximiser, and returns by how much. `q` is the curvature that the row
