@@ -8,6 +8,7 @@ second-order steps of its own, and weights that stay in the cache.
 
 from __future__ import annotations
 
+import heapq
 import threading
 import time
 from collections import Counter
@@ -167,6 +168,39 @@ def side_by_side(
     for future in futures:
         if not future.cancelled():
             future.result()
+
+
+def in_chains(
+    chains: int,
+    steps: int,
+    body: Callable[[int, int], None],
+    workers: int,
+    interruption: Interruption,
+    *,
+    in_step: bool = False,
+) -> None:
+    """Call body(step, chain) for all, the steps of a chain one after the other, on so many threads.
+
+    Where threads cannot share the chains evenly, those left over run ahead of the rest, so that no
+    thread is without work at the end; ``in_step`` begins no step before all have begun the last.
+    """
+    even = chains if in_step else chains - chains % max(1, workers)
+    ready = [(chain < even, 0, chain) for chain in range(chains)]
+    heapq.heapify(ready)
+    lock = threading.Lock()
+
+    def work(_: int) -> None:
+        while True:
+            with lock:
+                if not ready:  # what is left belongs to chains that others are at
+                    return
+                later, step, chain = heapq.heappop(ready)
+            body(step, chain)
+            if step + 1 < steps:
+                with lock:
+                    heapq.heappush(ready, (later, step + 1, chain))
+
+    side_by_side(workers, work, workers, interruption)
 
 
 class _Teller:

@@ -268,6 +268,9 @@ class LinearSVCCV(ChoosesC):
                 held_out[fold] = task.X[test]
             model = model_of(task, coef, intercept)
             metadata = _rows_of(given, test, labels.size)
+            if self.scoring in (None, "accuracy") and not metadata:
+                # The scorer's number, without its checks, which can take longer than the fit.
+                return float(np.mean(model.predict(held_out[fold]) == labels[test]))
             return float(scorer(model, held_out[fold], labels[test], **metadata))
 
         return score

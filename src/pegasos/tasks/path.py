@@ -1,7 +1,7 @@
 """Cross-validation over a path of C: every fold is trained along it, each C from the last one.
 
 A unit of work is one C of one key: a fold, or for one-vs-one a pair of classes with all its folds.
-Units go side by side, smaller C first; a fold is scored as soon as its last lane is trained. Rows
+Keys go side by side, each along C; a fold is scored as soon as its last lane is trained. Rows
 of other folds are masked, so folds need no copies of X to train on.
 """
 
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from pegasos import threads
 from pegasos.certificate import Certificate, Floats
-from pegasos.fleet import side_by_side
+from pegasos.fleet import in_chains
 from pegasos.history import Record, asked_to_stop
 from pegasos.interrupt import Interruption
 from pegasos.joint import as_joint
@@ -109,8 +109,10 @@ def cross_validate(
     """
     with Interruption() as interruption:
         walk = _Walk(training, task, Cs, folds, score, patience, keep_models, interruption)
-        keys = len(walk.keys)
-        side_by_side(keys * Cs.size, walk.unit, walk.workers, interruption)
+        # What looks at all folds of a C, or may end the path there, wants no fold far ahead.
+        in_step = patience is not None or training.limits.max_time is not None
+        count = len(walk.keys)
+        in_chains(count, Cs.size, walk.unit, walk.workers, interruption, in_step=in_step)
     return walk.path()
 
 
@@ -158,11 +160,8 @@ class _Walk:
         return training.problem(task.X, labels, positive, negative, task.sample_weight, jobs)
 
     # A unit of work, on any thread.
-    def unit(self, number: int) -> None:
-        c, place = divmod(number, len(self.keys))
+    def unit(self, c: int, place: int) -> None:
         key = self.keys[place]
-        if c > 0:
-            self.done[c - 1][place].wait()
         try:
             if not self.over(c):
                 self.train_pair(c, key) if self.task.pairs else self.train_fold(c, key)
