@@ -11,6 +11,8 @@ from pegasos.chunk_rows import ChunkRows
 from pegasos.data.chunks import ArrayChunks, CacheChunks, spill
 from pegasos.data.dataset import Data
 from pegasos.data.synthetic import make_news
+from pegasos.driver import run
+from pegasos.limits import Limits
 from pegasos.problem import make_problem
 from pegasos.solvers import DualCoordinate
 from pegasos.testing.pieces import Uneven
@@ -141,6 +143,18 @@ def test_rows_that_left_a_list_come_back(news):
     assert state["active"].sum() == y.size
     for lo, hi in problem.rows.blocks.ranges():
         np.testing.assert_array_equal(np.sort(state["rows"][0, lo:hi]), np.arange(hi - lo))
+
+
+def test_groups_of_lanes_may_have_nothing_to_visit_in_a_block():
+    """Sixteen lanes have rows in the first block only, four have rows in all."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 5))
+    Y = np.where(X[:, :1] + rng.normal(size=(600, 20)) > 0, 1, -1).astype(np.int8)
+    Y[100:, :16] = 0
+    problem = make_problem(ChunkRows(Uneven(X, Y[:, 16])), Y, C=0.01, intercept="none")
+    outcome = run(problem, DualCoordinate(), tol=1e-3, limits=Limits(), seed=0)
+    assert outcome.stop_reason == "converged"
+    assert outcome.duals[100:, :16].max() == 0
 
 
 def test_it_can_start_from_duals(news):

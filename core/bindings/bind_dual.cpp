@@ -124,8 +124,9 @@ void bind_dual(nb::module_& m) {
         "Add the sum of factor x over some rows.");
   m.attr("LANE_PASS") = nb::make_tuple("gap", "up", "down", "rise", "lost", "last_gap", "last_up",
                                        "last_down", "whole_gap", "reach");
-  m.attr("GROUP_CURSOR") = nb::make_tuple("seen", "steps", "recall", "recalled", "idle", "active",
-                                          "place", "parts", "rounds", "walked", "point", "known");
+  m.attr("GROUP_CURSOR") =
+      nb::make_tuple("seen", "steps", "recall", "recalled", "idle", "active", "place", "parts",
+                     "rounds", "walked", "point", "known", "looked");
   m.attr("SPAN_SLOTS") = kSpanSlots;
   m.attr("KNOT_SIZE") = words<Knot>();
   m.attr("THREAD_ORDER_SIZE") = words<ThreadOrder>();

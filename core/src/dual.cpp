@@ -28,6 +28,7 @@ constexpr double kTold = 0.1;      // in between: share of their gap below which
 constexpr int64_t kFirstLeap = 6;  // epochs before the first second-order step
 constexpr int64_t kWorthUntying = 32;  // rows visited for every row of a knot
 constexpr double kWorthMoving = 3.0;   // values visited for every number it moves, a row's twice
+constexpr double kWorthLooking = 4.0;  // values visited for every number that is added up
 constexpr double kWorthMerging = 1.5;  // stored values visited for every weight that is merged
 constexpr double kWorthMeeting = 1 << 14;  // stored values that a thread visits in a round
 // Rounds of a pass: more if the threads undo each other's gains, fewer if they hardly meet.
@@ -54,6 +55,10 @@ class GroupRun {
         return true;
       }
       if (work <= 0) return false;
+      if (cursor_.active == 0 && cursor_.recall == 0) {  // of a block: there is nothing to visit
+        cursor_.steps = cursor_.seen = std::min(budget.stop_seen, budget.stop_steps);
+        return true;
+      }
       if (over()) end_pass();
       if (cursor_.parts == 0) begin_pass();
       const int64_t before = cursor_.seen;
@@ -78,8 +83,15 @@ class GroupRun {
     return cursor_.place == (cursor_.parts == 1 ? cursor_.active : cursor_.rounds);
   }
 
-  bool near_goal() const {
+  // Asked once in so many visits that the sums cost little beside them.
+  bool near_goal() {
     if (!(options_.goal > 0.0)) return false;
+    const double visited =
+        static_cast<double>(cursor_.seen - cursor_.looked) * std::max(1.0, options_.row_size);
+    if (visited < kWorthLooking * static_cast<double>(problem_.n() + problem_.rows.weight_rows())) {
+      return false;
+    }
+    cursor_.looked = cursor_.seen;
     double dual = sum(problem_.n(), [&](int64_t i) { return state_.duals[i]; });
     if (problem_.loss == Loss::squared_hinge) {
       dual -= sum(problem_.n(), [&](int64_t i) {

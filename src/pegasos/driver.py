@@ -209,6 +209,9 @@ class _Run(RunState):
             tick(self.callbacks, self.pace())
             if not reached or self.state.seen - before >= self.slice_rows // 2:
                 self.slice_rows = schedule.next_slice(self.slice_rows, spent)
+            if self.state.seen < stop_seen and self.state.steps < stop_steps:
+                # A solver that stopped to be looked at goes on where nothing would come of it.
+                reached = reached and self.schedule.may_check(self.state.seen)
         return None
 
     def worth_certifying(self) -> bool:

@@ -195,7 +195,11 @@ def in_chains(
                 if not ready:  # what is left belongs to chains that others are at
                     return
                 later, step, chain = heapq.heappop(ready)
-            body(step, chain)
+            try:
+                body(step, chain)
+            except BaseException:
+                interruption.requested = True  # before anybody begins another step
+                raise
             if step + 1 < steps:
                 with lock:
                     heapq.heappush(ready, (later, step + 1, chain))

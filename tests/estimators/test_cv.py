@@ -1,5 +1,6 @@
 """LinearSVCCV: every fold at every C certified, and the choice scikit-learn would make."""
 
+import threading
 import warnings
 
 import numpy as np
@@ -145,6 +146,22 @@ def test_patience_leaves_hopeless_values_out():
     assert CS[0] == model.C_
     assert np.isnan(model.cv_results_["mean_test_score"][-1])
     assert fit(X, y, Cs=Cs, scoring=worse).scores_.shape == (6, 4)
+
+
+def test_a_fold_that_fails_leaves_no_other_waiting():
+    """With patience, folds wait for each other's scores; here one never has any."""
+    X, y = binary()
+    failed = threading.Event()
+
+    def scorer(model, rows, truth):
+        if len(rows) == 20:  # the first fold's: it fails while the other is far ahead of it
+            failed.wait(0.5)
+            raise ZeroDivisionError
+        return 1.0
+
+    folds = [(np.arange(20, 300), np.arange(20)), (np.arange(150), np.arange(150, 300))]
+    with pytest.raises(ZeroDivisionError):
+        fit(X, y, Cs=np.logspace(-3, 1, 8), cv=folds, scoring=scorer, patience=1, n_jobs=2)
 
 
 def test_without_a_refit_there_is_a_choice_but_no_model():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
@@ -10,7 +9,6 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pegasos.arguments import number
 from pegasos.certificate import (
     Certificate,
     DualsOf,
@@ -135,7 +133,7 @@ class Solver(ABC):
         return prove(problem, W, b, self.duals(problem, state), give_up=give_up)
 
     def estimate(self, problem: Problem, state: State) -> Floats | None:  # noqa: ARG002
-        """A cheap guess of each lane's relative gap at an epoch's end, or None.
+        """A cheap guess of each lane's relative gap at a pause, or None.
 
         It only decides when a certificate is worth a pass over the data.
         """
@@ -153,12 +151,6 @@ class Solver(ABC):
     ) -> State:
         """The state of some of the lanes; ``problem`` is theirs."""
         return state.take(lanes, problem.weights_shape[1], give_up)
-
-
-def check_aim(aim: float | None) -> None:
-    """Raise ValueError unless it is a gap to make for."""
-    if aim is not None and not 0 <= number("aim", aim) < math.inf:
-        raise ValueError(f"aim must be finite and not negative, or None, got {aim}")
 
 
 def shares(problem: Problem, errors: NDArray[np.uint32], presentations: NDArray[Any]) -> DualsOf:

@@ -43,7 +43,8 @@ and the violations met), and per group ``cursor``, ``orders``, ``rows`` (the lis
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from copy import copy
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -63,7 +64,7 @@ from pegasos.certificate import (
 )
 from pegasos.problem import Problem
 from pegasos.solvers import order
-from pegasos.solvers.base import Solver, State, check_aim, weight_zeros
+from pegasos.solvers.base import Solver, State, weight_zeros
 from pegasos.solvers.dual_blocks import IDLE, block_arrays, next_block, recall, visit_block
 
 _GROUP_LANES = 16  # wide enough that a row is read once for many lanes, few enough to shrink
@@ -82,13 +83,13 @@ class DualCoordinate(Solver):
     """Dual coordinate ascent with exact, clipped steps.
 
     ``shrink`` leaves rows out that are settled; ``second_order`` unties knots and moves in the
-    span of changes between passes (one lane only). ``aim`` is the relative gap it makes for: passes
-    that met one near it are followed by a look at the model; None is the ``tol`` of the run.
+    span of changes between passes (one lane only).
     """
 
     shrink: bool = True
     second_order: bool = True
-    aim: float | None = None
+    # The gap a run makes for, not of the solver's own: one lane pauses after a pass that met it.
+    _goal: float = field(default=0.0, init=False, repr=False, compare=False)
 
     name: ClassVar[str] = "dual"
     intercepts: ClassVar[frozenset[str]] = frozenset({"none", "regularized", "free"})
@@ -98,13 +99,11 @@ class DualCoordinate(Solver):
     warm_starts: ClassVar[bool] = True
     default_epochs: ClassVar[float | None] = None
 
-    def __post_init__(self) -> None:
-        """Check the option."""
-        check_aim(self.aim)
-
     def aimed_at(self, tol: float) -> DualCoordinate:
-        """Look at the model where ``tol`` may be reached, unless told otherwise."""
-        return replace(self, aim=tol) if self.aim is None else self
+        """Pause where ``tol`` may be reached: for one lane, and rows in memory."""
+        aimed = copy(self)
+        object.__setattr__(aimed, "_goal", tol)
+        return aimed
 
     def start(self, problem: Problem, seed: int, duals: Floats | None = None) -> State:
         """Start from a = 0, or from ``duals`` clipped to the box."""
@@ -153,7 +152,7 @@ class DualCoordinate(Solver):
             in_cache=problem.n * problem.rows.row_bytes < _IN_CACHE_BYTES,
             shrink=self.shrink,
             ends_passes=False,
-            goal=self.aim or 0.0,
+            goal=self._goal,
             W=state["W"],
             duals=state["duals"],
             b=state["b"][0] if free else None,

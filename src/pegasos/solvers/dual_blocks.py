@@ -119,6 +119,7 @@ def visit_block(
     cursor[:, _CURSOR["known"]] = -1
     cursor[:, _CURSOR["rounds"]] = int(state["meeting"][_ROUNDS])
     lists["orders"][:] = 0
+    lists["leaving"][:] = 0  # a group with a short list may have stopped in its next pass
     lists["orders"][:, 3] = seen  # random numbers used
     lists["rows"][:] = state["rows"][:, lo:hi]
     passes[:, _AHEAD] = state["far"].T

@@ -38,10 +38,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pegasos import _core
+from pegasos.arguments import number
 from pegasos.certificate import DualsOf, Floats, GiveUp, never
 from pegasos.problem import Problem
 from pegasos.solvers import normal
-from pegasos.solvers.base import Solver, State, check_aim
+from pegasos.solvers.base import Solver, State
 from pegasos.solvers.by_blocks import BlockNewton
 from pegasos.solvers.newton_phases import (
     AIM,
@@ -80,7 +81,8 @@ class Newton(Solver):
 
     def __post_init__(self) -> None:
         """Check the option."""
-        check_aim(self.aim)
+        if self.aim is not None and not 0 <= number("aim", self.aim) < math.inf:
+            raise ValueError(f"aim must be finite and not negative, or None, got {self.aim}")
 
     def aimed_at(self, tol: float) -> Newton:
         """Shrink the width as far as ``tol`` needs, unless told otherwise."""

@@ -109,8 +109,10 @@ def cross_validate(
     """
     with Interruption() as interruption:
         walk = _Walk(training, task, Cs, folds, score, patience, keep_models, interruption)
-        # What looks at all folds of a C, or may end the path there, wants no fold far ahead.
-        in_step = patience is not None or training.limits.max_time is not None
+        # What looks at all folds of a C, or may end the path there, wants none far ahead; and
+        # models of pairs take memory until the last pair is there.
+        may_end = training.limits.max_time is not None or bool(training.callbacks)
+        in_step = patience is not None or may_end or bool(task.pairs)
         count = len(walk.keys)
         in_chains(count, Cs.size, walk.unit, walk.workers, interruption, in_step=in_step)
     return walk.path()
@@ -165,8 +167,11 @@ class _Walk:
         try:
             if not self.over(c):
                 self.train_pair(c, key) if self.task.pairs else self.train_fold(c, key)
-        finally:
-            self.done[c][place].set()
+        except BaseException:
+            for later in self.done[c:]:  # nobody is to wait for what will not come
+                later[place].set()
+            raise
+        self.done[c][place].set()
 
     def over(self, c: int) -> bool:
         """Whether no more units are to begin."""

@@ -37,6 +37,7 @@ struct GroupCursor {
   std::int64_t walked;    // rows visited since the last move in the span of changes
   std::int64_t point;     // which of its slots holds the point
   std::int64_t known;     // changes that it knows
+  std::int64_t looked;    // rows visited when the gap was last compared with the goal
 };
 
 // A thread's place in its order; apart from the others', so that no two write to one cache line.
