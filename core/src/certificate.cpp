@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "pegasos/compensated.hpp"
@@ -12,7 +13,10 @@ namespace {
 
 using std::int64_t;
 
-struct LaneSums {
+// Threads that write to one cache line, or to neighbours, wait for each other at every row.
+constexpr int64_t kApart = 128;  // bytes
+
+struct alignas(kApart) LaneSums {
   CompensatedSum loss, dual_positive, dual_negative, square_positive, square_negative, slope,
       slope_norm, cost_norm, dual_norm;
   double support = 0.0;
@@ -107,23 +111,33 @@ void add_part(const ProblemView& problem, const GapPass& pass, const Part& part,
   }
 }
 
+// The sums of a thread.
+using Sums = std::vector<LaneSums>;
+
 // Each thread has lanes of its own, and needs no buffer.
 void add_by_lanes(const ProblemView& problem, const GapPass& pass, int64_t parts) {
-  std::vector<LaneSums> sums(static_cast<std::size_t>(problem.lanes));
+  std::vector<Sums> sums(static_cast<std::size_t>(parts));
   in_parallel(parts, [&](int64_t p) {
     const LaneRange lanes = lane_range(problem.lanes, parts, p);
+    Sums own(static_cast<std::size_t>(lanes.width()));
     add_part(problem, pass, {pass.lo, pass.hi, lanes, pass.U_positive, pass.U_negative},
-             sums.data() + lanes.first);
+             own.data());
+    sums[p] = std::move(own);
   });
-  for (int64_t k = 0; k < problem.lanes; ++k) sums[k].add_to(pass.sums[k]);
+  for (int64_t p = 0; p < parts; ++p) {
+    const LaneRange lanes = lane_range(problem.lanes, parts, p);
+    for (int64_t k = lanes.first; k < lanes.last; ++k) {
+      sums[p][k - lanes.first].add_to(pass.sums[k]);
+    }
+  }
 }
 
 // Each thread has rows of its own; all but the first add to a buffer.
 void add_by_rows(const ProblemView& problem, const GapPass& pass, int64_t parts) {
   const int64_t size = problem.rows.weight_rows() * problem.stride();
   const int64_t sides = pass.U_negative == nullptr ? 1 : 2;
-  std::vector<LaneSums> sums(static_cast<std::size_t>(problem.lanes * parts));
-  std::vector<double> buffers(static_cast<std::size_t>((parts - 1) * sides * size));
+  std::vector<Sums> sums(static_cast<std::size_t>(parts));
+  std::vector<std::vector<double>> buffers(static_cast<std::size_t>(parts));
   in_parallel(parts, [&](int64_t p) {
     const int64_t rows = pass.hi - pass.lo;
     Part part{pass.lo + share_begin(rows, parts, p),
@@ -131,18 +145,22 @@ void add_by_rows(const ProblemView& problem, const GapPass& pass, int64_t parts)
               {0, problem.lanes},
               pass.U_positive,
               pass.U_negative};
+    std::vector<double> buffer;
     if (p > 0) {
-      part.U_positive = buffers.data() + (p - 1) * sides * size;
+      constexpr int64_t apart = kApart / sizeof(double);
+      buffer.resize(static_cast<std::size_t>(sides * size + 2 * apart));
+      part.U_positive = buffer.data() + apart;
       if (sides == 2) part.U_negative = part.U_positive + size;
     }
-    add_part(problem, pass, part, sums.data() + p * problem.lanes);
+    Sums own(static_cast<std::size_t>(problem.lanes));
+    add_part(problem, pass, part, own.data());
+    sums[p] = std::move(own);
+    buffers[p] = std::move(buffer);
   });
   for (int64_t p = 0; p < parts; ++p) {
-    for (int64_t k = 0; k < problem.lanes; ++k) {
-      sums[p * problem.lanes + k].add_to(pass.sums[k]);
-    }
+    for (int64_t k = 0; k < problem.lanes; ++k) sums[p][k].add_to(pass.sums[k]);
     if (p == 0) continue;
-    const double* buffer = buffers.data() + (p - 1) * sides * size;
+    const double* buffer = buffers[p].data() + kApart / sizeof(double);
     for (int64_t j = 0; j < size; ++j) pass.U_positive[j] += buffer[j];
     if (sides == 2) {
       for (int64_t j = 0; j < size; ++j) pass.U_negative[j] += buffer[size + j];

@@ -41,17 +41,16 @@ int64_t row_products(const Rows& rows, const double* W, int64_t lanes, double* o
                      int64_t threads) {
   const int64_t n = rows.n(), stride = padded_lanes(lanes);
   std::atomic<int64_t> bad = -1;
-  std::vector<double> scores(static_cast<std::size_t>(threads * stride));
   in_parallel(threads, [&](int64_t part) {
-    double* const of_row = scores.data() + part * stride;
+    std::vector<double> of_row(static_cast<std::size_t>(stride));  // no cache line is shared
     const int64_t end = share_begin(n, threads, part + 1);
     for (int64_t i = share_begin(n, threads, part); i < end; ++i) {
       if (!in_range(rows.view(), i)) {
         bad = i;
         return;
       }
-      rows.dot(i, W, stride, of_row);
-      std::copy_n(of_row, lanes, out + i * lanes);
+      rows.dot(i, W, stride, of_row.data());
+      std::copy_n(of_row.data(), lanes, out + i * lanes);
     }
   });
   return bad;
