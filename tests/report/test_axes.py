@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pegasos.report import axes
@@ -9,6 +9,7 @@ numbers = st.floats(-1e9, 1e9)
 
 
 @given(st.lists(numbers, min_size=1), st.booleans())
+@example([5e-324], False)
 def test_linear_axes_hold_all_values_and_a_few_ticks(values, zero):
     axis = axes.linear("x", values, zero=zero)
     size = max(1.0, *map(abs, values)) * 1e-9

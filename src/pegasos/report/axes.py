@@ -49,6 +49,9 @@ class Axis:
         return number(value, 3)
 
 
+_SMALLEST = 1e-300  # value that an axis is drawn around: steps of smaller ones would be 0
+
+
 def _round_step(least: float) -> float:
     power = 10.0 ** math.floor(math.log10(least))
     return next(m * power for m in (1, 2, 2.5, 5, 10) if m * power >= least * (1 - 1e-9))
@@ -61,7 +64,7 @@ def linear(label: str, values: Iterable[float], *, zero: bool = False, **options
     if zero:
         low, high = min(low, 0.0), max(high, 0.0)
     if high - low <= 1e-12 * max(1.0, abs(high)):  # one value: room around it
-        room = 0.5 * (abs(high) or 1.0)
+        room = 0.5 * (abs(high) if abs(high) > _SMALLEST else 1.0)
         low, high = low if zero and low == 0 else low - room, high + room
     step = _round_step((high - low) / 5)
     return Axis(label, math.floor(low / step) * step, math.ceil(high / step) * step, **options)
