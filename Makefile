@@ -128,8 +128,11 @@ $(VENV)/docs-tools: $(VENV)/installed
 	$(PIP) install --group docs
 	touch $@
 
+# libFuzzer comes with clang; where it cannot be had, its row of the table says so.
 $(VENV)/fuzz-tools: $(VENV)/installed
 	$(PIP) install --group fuzz
+	command -v clang++ > /dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get && \
+	  apt-get update && apt-get install -y clang; } > /dev/null 2>&1 || true
 	touch $@
 
 $(VENV)/mutation-tools: $(VENV)/installed
