@@ -1,5 +1,7 @@
 #include <nanobind/stl/optional.h>
 
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "pegasos/row_sums.hpp"
@@ -10,6 +12,8 @@ namespace binding {
 namespace {
 
 using namespace pegasos;
+
+constexpr std::int64_t kNearBytes = 1 << 24;
 
 template <class T>
 constexpr std::int64_t words() {
@@ -60,14 +64,22 @@ bool dual_advance(const PyProblem& problem, std::uint64_t seed, int chunk_bits, 
       checked("cursor", cursor_array, {count, words<GroupCursor>()}));
   auto* order = reinterpret_cast<ThreadOrder*>(
       checked("orders", orders, {count * view.threads, words<ThreadOrder>()}));
+  // Taken by this call: another at the same time finds none.
+  std::unique_ptr<NearRows> near = std::move(problem.near);
+  const bool sparse = view.rows.view().storage == Storage::csr;
+  // Of a block, one pass is made.
+  if (!near && K == 1 && sparse && !in_cache && !ends_passes && 4 * n <= kNearBytes) {
+    near = std::make_unique<NearRows>(view.rows.view(), kNearBytes);
+  }
   std::vector<DualGroup> groups;
   for (std::int64_t g = 0; g < count; ++g) {
     // Groups follow each other, so that their weights do not overlap.
     if (lane[g] < 0 || lane[g] >= lane[g + 1] || lane[g + 1] > K || lane[g] % 4 != 0) {
       throw std::invalid_argument("bounds are not those of groups");
     }
-    if (cursor[g].active < 0 || cursor[g].active > n || cursor[g].parts < 0 ||
-        cursor[g].parts > view.threads) {
+    const std::int64_t parts = cursor[g].parts;
+    if (cursor[g].active < 0 || cursor[g].active > n || cursor[g].place < 0 ||
+        (parts != 0 && parts != 1 && parts != view.threads)) {
       throw std::invalid_argument("cursor is not those of groups");
     }
     const LaneRange lanes{lane[g], lane[g + 1]};
@@ -84,7 +96,8 @@ bool dual_advance(const PyProblem& problem, std::uint64_t seed, int chunk_bits, 
                       ? checked_or_null("slots", slots, {kSpanSlots, n + view.rows.weight_rows()})
                       : nullptr,
          .slot_sums = K == 1 ? checked_or_null("slot_sums", slot_sums, {kSpanSlots, 2}) : nullptr,
-         .knot = K == 1 ? knot_of(knot, n) : nullptr});
+         .knot = K == 1 ? knot_of(knot, n) : nullptr,
+         .near = near.get()});
     if (cursor[g].point < 0 || cursor[g].point >= kSpanSlots || cursor[g].known < -1 ||
         cursor[g].known >= kSpanSlots ||
         (groups.back().slots == nullptr) != (groups.back().slot_sums == nullptr)) {
@@ -93,8 +106,13 @@ bool dual_advance(const PyProblem& problem, std::uint64_t seed, int chunk_bits, 
   }
   const DualOptions options{seed,         chunk_bits, row_size,    in_cache,
                             view.threads, shrink,     ends_passes, K == 1 ? goal : 0.0};
-  nb::gil_scoped_release release;
-  return advance(view, options, state, groups.data(), count, {work, stop_seen, stop_steps});
+  bool reached = false;
+  {
+    nb::gil_scoped_release release;
+    reached = advance(view, options, state, groups.data(), count, {work, stop_seen, stop_steps});
+  }
+  problem.near = std::move(near);
+  return reached;
 }
 
 const std::uint32_t* rows_of(const ProblemView& view, const In<std::uint32_t, nb::ndim<1>>& rows) {

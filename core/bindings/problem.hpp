@@ -1,11 +1,13 @@
 // Python's handles on rows and problems: the views of the core, and the arrays they look into.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <vector>
 
 #include "arrays.hpp"
+#include "pegasos/near_rows.hpp"
 #include "pegasos/problem.hpp"
 
 namespace binding {
@@ -25,6 +27,8 @@ class PyProblem {
   PyProblem(const pegasos::ProblemView& problem_view, std::vector<nb::object> owners)
       : view(problem_view), owners_(std::move(owners)) {}
   pegasos::ProblemView view;
+  // What a run has at hand until its next call; no part of its state.
+  mutable std::unique_ptr<pegasos::NearRows> near;
 
  private:
   std::vector<nb::object> owners_;

@@ -5,10 +5,11 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <optional>
+#include <utility>
 #include <vector>
 
-#include "dual_visitor.hpp"
-#include "pegasos/parallel.hpp"
+#include "dual_team.hpp"
 
 namespace pegasos {
 namespace {
@@ -28,6 +29,7 @@ constexpr double kTold = 0.1;      // in between: share of their gap below which
 constexpr int64_t kFirstLeap = 6;  // epochs before the first second-order step
 constexpr int64_t kWorthUntying = 32;  // rows visited for every row of a knot
 constexpr double kWorthMoving = 3.0;   // values visited for every number it moves, a row's twice
+constexpr int64_t kFewOf = 4;          // of so many rows, one is left in a list that is copied
 constexpr double kWorthLooking = 4.0;  // values visited for every number that is added up
 constexpr double kWorthMerging = 1.5;  // stored values visited for every weight that is merged
 constexpr double kWorthMeeting = 1 << 14;  // stored values that a thread visits in a round
@@ -49,6 +51,7 @@ class GroupRun {
 
   bool run(const Budget& budget) {
     int64_t work = budget.work;
+    near_ = cursor_.parts == 1 && bring_near();
     for (;;) {
       if (cursor_.seen >= std::min(budget.stop_seen, budget.stop_steps)) {
         if (options_.ends_passes && over()) end_pass();
@@ -80,7 +83,7 @@ class GroupRun {
   // model is best looked at before.
   bool over() const {
     if (cursor_.parts == 0) return false;
-    return cursor_.place == (cursor_.parts == 1 ? cursor_.active : cursor_.rounds);
+    return cursor_.place >= (cursor_.parts == 1 ? cursor_.active : cursor_.rounds);
   }
 
   // Asked once in so many visits that the sums cost little beside them.
@@ -117,23 +120,26 @@ class GroupRun {
 
   void begin_pass() {
     if (cursor_.recall != 0) recall();
-    const double values = static_cast<double>(cursor_.active) * options_.row_size;
-    const double merged = kWorthMerging * static_cast<double>(problem_.rows.weight_rows());
-    const double rounds = static_cast<double>(options_.threads * cursor_.rounds);
-    const bool worth = values >= rounds * std::max(merged, kWorthMeeting);
-    cursor_.parts = worth && cursor_.rounds > 0 ? options_.threads : 1;
+    cursor_.parts = worth_sharing() ? options_.threads : 1;
     cursor_.place = 0;
     if (group_.knot != nullptr) *group_.knot = {};
     for (int64_t k = group_.lanes.first; k < group_.lanes.last; ++k) {
       LanePass& pass = state_.passes[k];
       pass.gap = pass.up = pass.down = pass.rise = pass.lost = 0.0;
     }
+    near_ = cursor_.parts == 1 && bring_near();
     for (int64_t p = 0; p < cursor_.parts; ++p) {
       group_.orders[p].cursor.seen = 0;
       if (bits() == 0) continue;
       std::uint32_t* chunks = group_.chunks + begin_of(p);
       std::iota(chunks, chunks + (size_of(p) >> bits()), 0U);
     }
+  }
+
+  // Copies the rows of a short list next to each other, if these are not all there already.
+  bool bring_near() const {
+    if (group_.near == nullptr || cursor_.active > problem_.n() / kFewOf) return false;
+    return group_.near->bring(group_.rows, cursor_.active);
   }
 
   // Second-order steps, of some rows and of all together: each takes as long as some visits.
@@ -212,6 +218,13 @@ class GroupRun {
     return true;
   }
 
+  bool worth_sharing() const {
+    const double visited = static_cast<double>(cursor_.active) * options_.row_size;
+    const double merged = kWorthMerging * static_cast<double>(problem_.rows.weight_rows());
+    const double meetings = static_cast<double>(options_.threads * cursor_.rounds);
+    return cursor_.rounds > 0 && visited >= meetings * std::max(merged, kWorthMeeting);
+  }
+
   // D rose by what the steps of each thread gain alone, less what they lose together.
   void plan_rounds() {
     double lost = 0.0;
@@ -254,7 +267,8 @@ class GroupRun {
             group_.W,
             group_.stride,
             state_.b,
-            state_.passes};
+            state_.passes,
+            group_.knot};
   }
 
   void alone(int64_t room) {
@@ -269,9 +283,11 @@ class GroupRun {
   void visit(Part& part, int64_t count) const {
     Sampler order = part.order.at_cursor();
     std::uint32_t rows[kBatch];
+    std::uint32_t near[kBatch];
     int64_t places[kBatch];
     bool settled[kBatch];
-    Visitor lanes(problem_, state_, group_.lanes);
+    std::optional<Visitor> lanes;
+    if (problem_.lanes > 1) lanes.emplace(problem_, state_, group_.lanes);
     for (; count > 0; count -= std::min(count, kBatch)) {
       const int64_t batch = std::min(count, kBatch);
       for (int64_t i = 0; i < batch; ++i) {
@@ -280,8 +296,16 @@ class GroupRun {
         places[i] = part.rows == nullptr ? visit : next;
         rows[i] = part.rows == nullptr ? static_cast<std::uint32_t>(next) : part.rows[next];
       }
-      const DualRows visits = visits_of(part, rows, batch, settled);
-      problem_.lanes == 1 ? problem_.rows.dual_rows(visits) : lanes.visit(part, visits);
+      DualRows visits = visits_of(part, rows, batch, settled);
+      if (lanes) {
+        lanes->visit(part, visits);
+      } else if (near_) {
+        for (int64_t i = 0; i < batch; ++i) near[i] = group_.near->place(rows[i]);
+        visits.stored = near;
+        group_.near->rows().dual_rows(visits);
+      } else {
+        problem_.rows.dual_rows(visits);
+      }
       if (!options_.shrink) continue;
       for (int64_t i = 0; i < batch; ++i) {
         if (settled[i]) part.leaving[places[i]] = 1;
@@ -293,6 +317,7 @@ class GroupRun {
                      bool* settled) const {
     const ProblemView& p = problem_;
     return {.rows = rows,
+            .stored = rows,
             .count = count,
             .w = part.W,
             .duals = state_.duals,
@@ -309,107 +334,26 @@ class GroupRun {
             .squared = p.loss == Loss::squared_hinge,
             .prefetch = !options_.in_cache,
             .settled = settled,
-            .knot = part.passes == state_.passes ? group_.knot : nullptr};
+            .knot = part.knot};
   }
 
-  // Rounds of several threads. Each starts from the same w; what they change is added up.
   void together(int64_t room) {
-    const int64_t parts = cursor_.parts;
-    const int64_t size = problem_.rows.weight_rows() * group_.stride;
-    const int64_t stride = problem_.stride();
-    const int64_t lanes = problem_.lanes;
-    std::vector<double> base(group_.W, group_.W + size);
-    std::vector<double> copies;
-    std::vector<double> intercepts;
-    std::vector<LanePass> passes(static_cast<std::size_t>((parts - 1) * lanes));
-    std::vector<Part> all;
-    for (int64_t p = 1; p < parts; ++p) copies.insert(copies.end(), base.begin(), base.end());
-    if (state_.b != nullptr) {
-      for (int64_t p = 0; p < parts; ++p) {
-        intercepts.insert(intercepts.end(), state_.b, state_.b + stride);
-      }
-    }
-    for (int64_t p = 0; p < parts; ++p) {
-      all.push_back(part_of(p));
-      if (p == 0) continue;
-      all[p].W = copies.data() + (p - 1) * size;
-      if (state_.b != nullptr) all[p].b = intercepts.data() + p * stride;
-      all[p].passes = passes.data() + (p - 1) * lanes;
-      for (int64_t k = 0; k < lanes; ++k) {
-        all[p].passes[k] = state_.passes[k];
-        all[p].passes[k].gap = all[p].passes[k].rise = 0.0;
-      }
-    }
-    constexpr int64_t kApart = 16;  // no two threads write to one cache line
-    std::vector<double> losses(static_cast<std::size_t>(parts * kApart));
-    Team team(parts);
+    std::vector<Part> parts;
+    for (int64_t p = 0; p < cursor_.parts; ++p) parts.push_back(part_of(p));
+    if (!team_) team_.emplace(problem_, state_, group_, options_.threads);
+    team_->begin(std::move(parts));
     for (int64_t visited = 0; visited < room && cursor_.place < cursor_.rounds; ++cursor_.place) {
-      team.run([&](int64_t p) { visit(all[p], round_size(p)); });
-      team.run([&](int64_t p) { merge(all, base.data(), p, losses.data() + p * kApart); });
-      if (state_.b != nullptr) merge_intercepts(all, intercepts.data());
-      collect(all, losses);
+      team_->round([&](Part& part, int64_t p) { visit(part, round_size(p)); });
       int64_t round = 0;
-      for (int64_t p = 0; p < parts; ++p) round += round_size(p);
+      for (int64_t p = 0; p < cursor_.parts; ++p) round += round_size(p);
       visited += round;
       cursor_.steps = cursor_.seen += round;
     }
   }
-
-  // What the other threads met in a round is added after every round: so a pause changes nothing.
-  void collect(std::vector<Part>& all, std::vector<double>& losses) const {
-    for (double& lost : losses) {
-      // Lanes that share a pass are few, and their s alike.
-      state_.passes[group_.lanes.first].lost += problem_.s[group_.lanes.first] * lost;
-      lost = 0.0;
-    }
-    for (std::size_t p = 1; p < all.size(); ++p) {
-      for (int64_t k = group_.lanes.first; k < group_.lanes.last; ++k) {
-        LanePass& pass = state_.passes[k];
-        LanePass& met = all[p].passes[k];
-        pass.gap += met.gap;
-        pass.rise += met.rise;
-        pass.up = std::max(pass.up, met.up);
-        pass.down = std::max(pass.down, met.down);
-        met.gap = met.rise = 0.0;
-      }
-    }
-  }
-
-  // Adds up the changes to part p of the weights; what the changes lose of D together is
-  // s (|sum of changes|^2 - sum of |change|^2) / 2, here for s = 1 and all lanes.
-  void merge(std::vector<Part>& all, double* base, int64_t p, double* lost) const {
-    const int64_t size = problem_.rows.weight_rows() * group_.stride;
-    const auto parts = static_cast<int64_t>(all.size());
-    const int64_t end = share_begin(size, parts, p + 1);
-    double squares = 0.0;
-    for (int64_t j = share_begin(size, parts, p); j < end; ++j) {
-      double change = group_.W[j] - base[j];
-      double apart = change * change;
-      for (int64_t q = 1; q < parts; ++q) {
-        const double other = all[q].W[j] - base[j];
-        change += other;
-        apart += other * other;
-      }
-      squares += change * change - apart;
-      base[j] += change;
-      for (int64_t q = 0; q < parts; ++q) all[q].W[j] = base[j];
-    }
-    *lost += squares / 2.0;
-  }
-
   int64_t round_size(int64_t part) const {
     const int64_t size = size_of(part);
     return share_begin(size, cursor_.rounds, cursor_.place + 1) -
            share_begin(size, cursor_.rounds, cursor_.place);
-  }
-  void merge_intercepts(std::vector<Part>& all, double* base) const {
-    const int64_t parts = cursor_.parts;
-    for (int64_t k = group_.lanes.first; k < group_.lanes.last; ++k) {
-      double sum = state_.b[k];
-      for (int64_t q = 1; q < parts; ++q) sum += all[q].b[k] - base[k];
-      for (int64_t q = 0; q < parts; ++q) all[q].b[k] = sum;
-      base[k] = sum;
-    }
   }
 
   const ProblemView& problem_;
@@ -417,6 +361,8 @@ class GroupRun {
   const DualState& state_;
   const DualGroup& group_;
   GroupCursor& cursor_;
+  std::optional<DualTeam> team_;
+  bool near_ = false;  // whether the rows of the list are visited in their copies
 };
 
 }  // namespace

@@ -17,6 +17,7 @@ struct Part {
   std::int64_t stride;
   double* b;  // of all lanes
   LanePass* passes;
+  Knot* knot;  // null with several lanes
 };
 
 // The visits of a part, many lanes at a time.

@@ -233,19 +233,21 @@ void dual_rows(const RowsView& x, const DualRows& v) {
   // What every visit changes stays in registers.
   LanePass pass = *v.pass;
   double b = v.b != nullptr ? *v.b : 0.0;
+  const auto prefetch = [&](int64_t i) {
+    const int64_t later = v.rows[i];
+    Row(x, v.stored[i]).prefetch();
+    __builtin_prefetch(v.duals + later, 1, 2);
+    __builtin_prefetch(v.squared_norms + later, 0, 2);
+    __builtin_prefetch(v.labels + later, 0, 2);
+  };
+  for (int64_t i = 0; v.prefetch && i < lead && i < v.count; ++i) prefetch(i);
   for (int64_t i = 0; i < v.count; ++i) {
-    if (v.prefetch && i + lead < v.count) {
-      const int64_t later = v.rows[i + lead];
-      Row(x, later).prefetch();
-      __builtin_prefetch(v.duals + later, 1, 2);
-      __builtin_prefetch(v.squared_norms + later, 0, 2);
-      __builtin_prefetch(v.labels + later, 0, 2);
-    }
+    if (v.prefetch && i + lead < v.count) prefetch(i + lead);
     const int64_t row = v.rows[i];
     const int y = v.labels[row];
     bool settled = true;
     if (y != 0) {
-      const Row values(x, row);
+      const Row values(x, v.stored[i]);
       const double factor = y > 0 ? v.positive : v.negative;
       const double cost = v.weight == nullptr ? factor : factor * v.weight[row * v.weight_stride];
       const double q = v.squared_norms[row] * v.inverse + v.pull;

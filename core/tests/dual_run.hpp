@@ -65,7 +65,8 @@ struct DualRun {
                      .leaving = leaving.data() + g * view.n(),
                      .slots = slots.empty() ? nullptr : slots.data(),
                      .slot_sums = slot_sums.empty() ? nullptr : slot_sums.data(),
-                     .knot = slots.empty() ? nullptr : &knot});
+                     .knot = slots.empty() ? nullptr : &knot,
+                     .near = near});
     }
     const DualOptions options{23, 2, 1e9, false, view.threads, shrink, false, goal};
     return pegasos::advance(view, options, state, all.data(), groups, budget);
@@ -91,6 +92,7 @@ struct DualRun {
   std::vector<std::uint8_t> leaving;
   std::vector<double> slots, slot_sums;
   Knot knot{};
+  NearRows* near = nullptr;
 };
 
 // s/2 |w|^2 + sum c max(0, 1 - y w.x) and sum a - s/2 |w|^2

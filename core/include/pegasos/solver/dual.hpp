@@ -17,6 +17,7 @@
 
 #include <cstdint>
 
+#include "pegasos/near_rows.hpp"
 #include "pegasos/problem.hpp"
 #include "pegasos/sampler.hpp"
 #include "pegasos/solver/dual_span.hpp"
@@ -58,7 +59,8 @@ struct DualGroup {
   std::uint8_t* leaving;  // n, by place in the list
   double* slots;          // of the last changes (dual_span.hpp); null with several lanes
   double* slot_sums;
-  Knot* knot;  // null with several lanes
+  Knot* knot;      // null with several lanes
+  NearRows* near;  // copies of the rows of a short list; null: none are made
 };
 
 struct DualState {

@@ -70,6 +70,7 @@ static inline double dual_step(bool squared, double slack, double cost, double q
 // Visits of rows in a given order, one lane.
 struct DualRows {
   const std::uint32_t* rows;
+  const std::uint32_t* stored;  // where they are among the rows at hand: the same, or in copies
   std::int64_t count;
   double* w;
   double* duals;              // n
