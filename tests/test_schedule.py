@@ -44,3 +44,12 @@ def test_every_epoch_is_a_stop():
     assert schedule.next_stop == 100
     schedule.due(100)
     assert schedule.next_stop == 200
+
+
+def test_a_solver_that_stops_by_itself_is_looked_at_rarely():
+    schedule = Schedule(100, None, quick=950, apart=8)
+    assert schedule.next_stop == 800
+    assert not schedule.due(800)
+    assert schedule.next_stop == 1000  # a certificate is due
+    schedule.due(150)  # it stopped: the next stop is counted from there
+    assert schedule.next_stop == 900

@@ -132,7 +132,10 @@ class _Run(RunState):
         self.state = self.solver.start(self.problem, self.seed, duals)
         # Callbacks are called with certificates.
         quick = 0 if self.told else schedule.quick_rows(self.problem)
-        self.schedule = schedule.Schedule(self.whole.n, self.record_every, quick)
+        # A fallback is judged by the gaps of every epoch.
+        rarely = self.solver.stops_itself(self.problem) and self.choice.fallback is None
+        apart = schedule.RARELY if rarely else 1
+        self.schedule = schedule.Schedule(self.whole.n, self.record_every, quick, apart)
         self.trend = ([], [])
 
     def loop(self) -> StopReason | None:

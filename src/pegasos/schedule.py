@@ -6,6 +6,7 @@ from pegasos.problem import Problem
 
 _SLICE_SECONDS = 0.1
 _LARGEST_SLICE = 1 << 60  # rows; a solver that pauses sooner than told keeps its slices short
+RARELY = 8  # epochs between stops of a solver that stops by itself where tol may be met
 _QUICK_VALUES = 1 << 25  # x lanes: visited before certificates are due that nothing calls for
 
 
@@ -33,24 +34,24 @@ def _row_values(problem: Problem) -> float:
 class Schedule:
     """When to look at a run: stops at which it may be certified, in rows visited.
 
-    Every epoch's end is a stop. Certificates are due at epochs 1, 4, 16, ... where the solver
+    Every ``apart`` epochs there is a stop. Certificates are due at epochs 1, 4, 16, ... where the solver
     has estimates to ask for more, else at steps of a quarter; or every ``every`` epochs. Where
     there are estimates, none is due in the first ``quick`` rows.
     """
 
-    def __init__(self, n: int, every: float | None, quick: int = 0) -> None:
+    def __init__(self, n: int, every: float | None, quick: int = 0, apart: int = 1) -> None:
         """Nothing certified yet."""
-        self.n = n
+        self.n, self.apart = n, apart
         self.first = max(1, -(-quick // n))  # epoch
         self.every = None if every is None else max(1, round(every * n))
         self.growth = 4.0
         self.last = 0  # rows visited at the last certificate
         self.next_due = self.every or self.first * n
-        self.next_stop = self.every or n
+        self.next_stop = self.every or min(self.next_due, apart * n)
 
     def due(self, seen: int) -> bool:
         """Whether a certificate is due; moves the next stop on."""
-        self.next_stop = min(self.next_due, (seen // self.n + 1) * self.n)
+        self.next_stop = min(self.next_due, (seen // self.n + self.apart) * self.n)
         if self.every is not None:
             self.next_stop = self.next_due
         return seen >= self.next_due

@@ -111,7 +111,7 @@ def schedule_of(values: dict[str, Any], n: int, every: float | None) -> Schedule
     """From what ``schedule_values`` gave, for a run over n rows."""
     schedule = Schedule(n, every)
     plain = {name: values[name] for name in vars(schedule)}
-    counts = [plain[name] for name in ("first", "last", "next_due", "next_stop")]
+    counts = [plain[name] for name in ("first", "last", "next_due", "next_stop", "apart")]
     expect(plain["n"] == n and plain["every"] == schedule.every, "its schedule is another run's")
     expect(plain["growth"] in (1.25, 4.0), "its schedule does not grow")
     expect(all(whole(count) for count in counts) and min(counts[0], *counts[2:]) > 0, "no schedule")

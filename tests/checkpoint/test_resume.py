@@ -30,7 +30,7 @@ def kill(monkeypatch):
     """``kill(k)``: the process "dies" right after it has written a state or outcome k times."""
     rng = np.random.default_rng(0)
     monkeypatch.setattr("pegasos.schedule.first_slice", lambda _: 3)
-    monkeypatch.setattr("pegasos.schedule.next_slice", lambda *_: int(rng.integers(1, 900)))
+    monkeypatch.setattr("pegasos.schedule.next_slice", lambda *_: int(rng.integers(1, 300)))
     monkeypatch.setattr("os.fsync", lambda _: None)  # power does not fail here
     left = [-1]
     for name in ("save", "finish"):

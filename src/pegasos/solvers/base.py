@@ -99,6 +99,10 @@ class Solver(ABC):
         """The solver for a run that ends when a gap of ``tol`` is proven."""
         return self
 
+    def stops_itself(self, problem: Problem) -> bool:  # noqa: ARG002
+        """Whether ``advance`` stops where the gap may be what it aims at, so that few ask."""
+        return False
+
     def check_limits(self, limits: AnyLimits) -> None:  # noqa: B027 - most accept any
         """Raise ValueError if the run could not end with these limits."""
 

@@ -105,6 +105,10 @@ class DualCoordinate(Solver):
         object.__setattr__(aimed, "_goal", tol)
         return aimed
 
+    def stops_itself(self, problem: Problem) -> bool:
+        """After a pass of one lane that met its goal."""
+        return self._goal > 0 and problem.lanes == 1 and problem.rows.blocks is None
+
     def start(self, problem: Problem, seed: int, duals: Floats | None = None) -> State:
         """Start from a = 0, or from ``duals`` clipped to the box."""
         groups = _groups(problem, 0)
