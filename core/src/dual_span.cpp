@@ -120,9 +120,7 @@ class Move {
     }
     kernels_.combine(n_, a, t, a_of(next));
     kernels_.combine(features_, w, t, w_of(next));
-    clip(a_of(next), w_of(next));
-    sum_of(next) = 0.0;
-    for (int64_t i = 0; i < n_; ++i) sum_of(next) += a_of(next)[i];
+    sum_of(next) = clip(a_of(next), w_of(next));
     balance_of(next) = balance(a_of(next));
     if (!(rise(next) > 0.0)) {
       *changes_.reach = std::max(kShortest, kShorter * *changes_.reach);
@@ -175,21 +173,26 @@ class Move {
     }
   }
 
-  void clip(double* step_a, double* step_w) {
+  // The sum of what stays inside the box.
+  double clip(double* step_a, double* step_w) {
     std::vector<double> factors;
+    double sum = 0.0;
     for (int64_t i = 0; i < n_; ++i) {
       if (step_a[i] == 0.0) continue;
       const double to = at_.a[i] + step_a[i];
       const double most = squared_ ? std::numeric_limits<double>::infinity() : cost(i);
       const double inside = std::min(std::max(to, 0.0), most);
-      if (inside == to) continue;
-      clipped_.push_back(static_cast<std::uint32_t>(i));
-      bounds_.push_back(inside);
-      factors.push_back((inside - to) * problem_.label(i, 0) / s_);
-      step_a[i] = inside - at_.a[i];
+      if (inside != to) {
+        clipped_.push_back(static_cast<std::uint32_t>(i));
+        bounds_.push_back(inside);
+        factors.push_back((inside - to) * problem_.label(i, 0) / s_);
+        step_a[i] = inside - at_.a[i];
+      }
+      sum += step_a[i];
     }
     add_rows(problem_, clipped_.data(), static_cast<int64_t>(clipped_.size()), factors.data(),
              step_w);
+    return sum;
   }
 
   // Of D by the step that a slot holds.

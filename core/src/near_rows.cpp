@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 namespace pegasos {
 namespace {
 
 using std::int64_t;
+
+constexpr int64_t kNarrow = int64_t{1} << 16;  // features whose numbers fit 16 bits
+constexpr int64_t kLargest = std::numeric_limits<std::int32_t>::max();
 
 int64_t value_bytes(Value value) {
   switch (value) {
@@ -20,8 +24,6 @@ int64_t value_bytes(Value value) {
   }
   return 8;
 }
-
-int64_t index_bytes(Index index) { return index == Index::i32 ? 4 : 8; }
 
 int64_t start_of(const RowsView& x, int64_t row) {
   if (x.index == Index::i32) return static_cast<const std::int32_t*>(x.indptr)[row];
@@ -38,8 +40,19 @@ void make_room(std::vector<std::byte>& bytes, int64_t size) {
   bytes.resize(wanted);
 }
 
-const std::byte* at(const void* array, int64_t bytes) {
-  return static_cast<const std::byte*>(array) + bytes;
+// `count` column numbers, of which `from` is the first.
+template <class From, class To>
+void copy_columns(const void* columns, int64_t from, int64_t count, void* out, int64_t to) {
+  const From* first = static_cast<const From*>(columns) + from;
+  To* begin = static_cast<To*>(out) + to;
+  for (int64_t j = 0; j < count; ++j) begin[j] = static_cast<To>(first[j]);
+}
+
+using CopyColumns = void (*)(const void*, int64_t, int64_t, void*, int64_t);
+
+template <class To>
+CopyColumns copier(Index from) {
+  return from == Index::i32 ? copy_columns<std::int32_t, To> : copy_columns<int64_t, To>;
 }
 
 }  // namespace
@@ -50,35 +63,39 @@ bool NearRows::bring(const std::uint32_t* rows, int64_t count) {
   if (close && std::all_of(rows, rows + count, [&](std::uint32_t row) { return has(row); })) {
     return true;
   }
-  const int64_t value = value_bytes(all_.value);
-  const int64_t index = index_bytes(all_.index);
   int64_t size = 0;
   for (int64_t i = 0; i < count; ++i) size += start_of(all_, rows[i] + 1) - start_of(all_, rows[i]);
-  if (size * (value + index) + (count + 1) * index > most_bytes_) return false;
+  const int64_t value = value_bytes(all_.value);
+  const bool narrow = all_.d <= kNarrow;  // less to read
+  const int64_t column = narrow ? sizeof(std::uint16_t) : sizeof(std::int32_t);
+  const int64_t start = sizeof(std::int32_t);
+  if (all_.d > kLargest || size * (value + column) + (count + 1) * start > most_bytes_) {
+    return false;
+  }
   near_.reset();
   brought_.assign(rows, rows + count);
-  std::sort(brought_.begin(), brought_.end());  // as they lie in memory
   make_room(values_, size * value);
-  make_room(indices_, size * index);
-  make_room(starts_, (count + 1) * index);
-  int64_t begin = 0;
-  for (int64_t i = 0; i <= count; ++i) {
-    std::memcpy(starts_.data() + i * index, &begin, static_cast<std::size_t>(index));
-    if (i == count) break;
-    const std::uint32_t row = brought_[i];
-    const int64_t first = start_of(all_, row);
-    const int64_t stored = start_of(all_, row + 1) - first;
-    std::memcpy(values_.data() + begin * value, at(all_.values, first * value),
+  make_room(columns_, size * column);
+  make_room(starts_, (count + 1) * start);
+  const CopyColumns copy =
+      narrow ? copier<std::uint16_t>(all_.index) : copier<std::int32_t>(all_.index);
+  auto* starts = reinterpret_cast<std::int32_t*>(starts_.data());
+  starts[0] = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t first = start_of(all_, rows[i]);
+    const int64_t stored = start_of(all_, rows[i] + 1) - first;
+    std::memcpy(values_.data() + starts[i] * value,
+                static_cast<const std::byte*>(all_.values) + first * value,
                 static_cast<std::size_t>(stored * value));
-    std::memcpy(indices_.data() + begin * index, at(all_.indices, first * index),
-                static_cast<std::size_t>(stored * index));
-    places_[row] = static_cast<std::uint32_t>(i);
-    begin += stored;
+    copy(all_.indices, first, stored, columns_.data(), starts[i]);
+    places_[rows[i]] = static_cast<std::uint32_t>(i);
+    starts[i + 1] = static_cast<std::int32_t>(starts[i] + stored);
   }
   RowsView view = all_;
   view.values = values_.data();
-  view.indices = indices_.data();
+  view.indices = columns_.data();
   view.indptr = starts_.data();
+  view.index = narrow ? Index::u16 : Index::i32;
   view.n = count;
   near_ = std::make_unique<Rows>(view);
   return true;

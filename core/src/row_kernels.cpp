@@ -28,13 +28,13 @@ struct DenseRow {
   void prefetch() const { prefetch_some(values, size); }
 };
 
-template <class V, class I>
+template <class V, class I, class Start = I>
 struct CsrRow {
   const V* values;
   const I* columns;
   int64_t size;
   CsrRow(const RowsView& x, int64_t row) {
-    const I* indptr = static_cast<const I*>(x.indptr) + row;
+    const Start* indptr = static_cast<const Start*>(x.indptr) + row;
     const int64_t begin = indptr[0];
     values = static_cast<const V*>(x.values) + begin;
     columns = static_cast<const I*>(x.indices) + begin;
@@ -80,8 +80,8 @@ template <class V>
 Four weights_of(const DenseRow<V>&, const double* w, int64_t j) {
   return load_four(w + j);
 }
-template <class V, class I>
-Four weights_of(const CsrRow<V, I>& row, const double* w, int64_t j) {
+template <class V, class I, class Start>
+Four weights_of(const CsrRow<V, I, Start>& row, const double* w, int64_t j) {
   const I* columns = row.columns + j;
   return Four{w[columns[0]], w[columns[1]], w[columns[2]], w[columns[3]]};
 }
@@ -278,7 +278,9 @@ const RowKernels& by_storage(const RowsView& x) {
   static constexpr RowKernels dense = kernels_of<DenseRow<V>>();
   static constexpr RowKernels csr32 = kernels_of<CsrRow<V, std::int32_t>>();
   static constexpr RowKernels csr64 = kernels_of<CsrRow<V, std::int64_t>>();
+  static constexpr RowKernels csr16 = kernels_of<CsrRow<V, std::uint16_t, std::int32_t>>();
   if (x.storage == Storage::dense) return dense;
+  if (x.index == Index::u16) return csr16;
   return x.index == Index::i32 ? csr32 : csr64;
 }
 

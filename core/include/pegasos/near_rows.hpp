@@ -34,7 +34,7 @@ class NearRows {
   std::int64_t most_bytes_;
   std::unique_ptr<std::uint32_t[]> places_;  // by row; says nothing of those that are not near
   std::vector<std::uint32_t> brought_;       // rows, by place
-  std::vector<std::byte> values_, indices_, starts_;
+  std::vector<std::byte> values_, columns_, starts_;
   std::unique_ptr<Rows> near_;
 };
 

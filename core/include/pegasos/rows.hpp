@@ -16,7 +16,7 @@ namespace pegasos {
 
 enum class Storage : std::uint8_t { dense, csr };
 enum class Value : std::uint8_t { f32, f64, i8, u8 };
-enum class Index : std::uint8_t { i32, i64 };
+enum class Index : std::uint8_t { i32, i64, u16 };  // u16: of copies of our own
 
 // Lanes are padded with zero columns so that the kernels see whole vectors of four.
 constexpr std::int64_t padded_lanes(std::int64_t lanes) {
@@ -29,7 +29,7 @@ struct RowsView {
   Index index = Index::i32;
   const void* values = nullptr;
   const void* indices = nullptr;  // csr
-  const void* indptr = nullptr;   // csr; of the same type as indices
+  const void* indptr = nullptr;   // csr; of the same type as indices, for u16 of i32
   std::int64_t n = 0;
   std::int64_t d = 0;
   std::int64_t row_stride = 0;  // dense: distance between rows, in values
