@@ -104,9 +104,8 @@ class Move {
     const int64_t next = slots_[kSpanSlots - 1];
     sum_of(newest) = kernels_.change(n_, at_.a, a[0]);
     balance_of(newest) = balance(a[0]);
-    kernels_.change(features_, at_.w, w[0]);
     SpanProducts products{};
-    kernels_.products(features_, at_.w, w, count_, products);
+    kernels_.change_and_products(features_, at_.w, w, count_, products);
     if (products.gram[0][0] < kSmall * products.w_square) {
       add_up(a[0], w[0]);
       kernels_.products(features_, at_.w, w, count_, products);

@@ -17,8 +17,9 @@ double change(int64_t size, const double* at, double* before) {
   return sum.total();
 }
 
-template <int count>
-void products_of(int64_t size, const double* at, const double* const* all, SpanProducts& out) {
+// The first of `all` is what was before, and becomes the change, if it is `fresh`.
+template <int count, bool fresh>
+void products_of(int64_t size, const double* at, double* const* all, SpanProducts& out) {
   Sum gram[count][count];
   Sum with_w[count];
   Sum w_square;
@@ -28,6 +29,10 @@ void products_of(int64_t size, const double* at, const double* const* all, SpanP
     w_square.add(w * w);
     V x[count];
     for (int i = 0; i < count; ++i) x[i] = load<V>(all[i] + k);
+    if constexpr (fresh) {
+      x[0] = w - x[0];
+      store(all[0] + k, x[0]);
+    }
     for (int i = 0; i < count; ++i) {
       with_w[i].add(w * x[i]);
       for (int j = 0; j <= i; ++j) gram[i][j].add(x[i] * x[j]);
@@ -40,9 +45,11 @@ void products_of(int64_t size, const double* at, const double* const* all, SpanP
   }
 }
 
-void products(int64_t size, const double* w, const double* const* all, int count,
-              SpanProducts& out) {
-  (count == 1 ? products_of<1> : count == 2 ? products_of<2> : products_of<3>)(size, w, all, out);
+template <bool fresh>
+void products(int64_t size, const double* w, double* const* all, int count, SpanProducts& out) {
+  (count == 1   ? products_of<1, fresh>
+   : count == 2 ? products_of<2, fresh>
+                : products_of<3, fresh>)(size, w, all, out);
 }
 
 void combine(int64_t size, const double* const* all, const double* by, double* out) {
@@ -76,7 +83,8 @@ void take(int64_t size, double* at, double* change, double* step) {
   });
 }
 
-constexpr SpanKernels kKernels = {&change, &products, &combine, &along, &take};
+constexpr SpanKernels kKernels = {&change,  &products<true>, &products<false>,
+                                  &combine, &along,          &take};
 
 }  // namespace
 

@@ -40,8 +40,10 @@ struct SpanProducts {
 struct SpanKernels {
   // before <- at - before, and its sum.
   double (*change)(std::int64_t size, const double* at, double* before);
-  // Of the first `count` of `all`.
-  void (*products)(std::int64_t size, const double* w, const double* const* all, int count,
+  // Of the first `count` of `all`; at first all[0] <- w - all[0].
+  void (*change_and_products)(std::int64_t size, const double* w, double* const* all, int count,
+                              SpanProducts&);
+  void (*products)(std::int64_t size, const double* w, double* const* all, int count,
                    SpanProducts&);
   // out <- sum of by[i] all[i]; out may be one of them.
   void (*combine)(std::int64_t size, const double* const* all, const double* by, double* out);
