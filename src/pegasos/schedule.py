@@ -34,9 +34,9 @@ def _row_values(problem: Problem) -> float:
 class Schedule:
     """When to look at a run: stops at which it may be certified, in rows visited.
 
-    Every ``apart`` epochs there is a stop. Certificates are due at epochs 1, 4, 16, ... where the solver
-    has estimates to ask for more, else at steps of a quarter; or every ``every`` epochs. Where
-    there are estimates, none is due in the first ``quick`` rows.
+    Every ``apart`` epochs there is a stop. Certificates are due at epochs 1, 4, 16, ... where the
+    solver has estimates to ask for more, else at steps of a quarter; or every ``every`` epochs.
+    Where there are estimates, none is due in the first ``quick`` rows.
     """
 
     def __init__(self, n: int, every: float | None, quick: int = 0, apart: int = 1) -> None:
