@@ -77,9 +77,11 @@ bool dual_advance(const PyProblem& problem, std::uint64_t seed, int chunk_bits, 
     if (lane[g] < 0 || lane[g] >= lane[g + 1] || lane[g + 1] > K || lane[g] % 4 != 0) {
       throw std::invalid_argument("bounds are not those of groups");
     }
+    // Several groups run side by side, each on one thread.
     const std::int64_t parts = cursor[g].parts;
+    const std::int64_t threads = count > 1 ? 1 : view.threads;
     if (cursor[g].active < 0 || cursor[g].active > n || cursor[g].place < 0 ||
-        (parts != 0 && parts != 1 && parts != view.threads)) {
+        (parts != 0 && parts != 1 && parts != threads)) {
       throw std::invalid_argument("cursor is not those of groups");
     }
     const LaneRange lanes{lane[g], lane[g + 1]};

@@ -84,10 +84,12 @@ bool NearRows::bring(const std::uint32_t* rows, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
     const int64_t first = start_of(all_, rows[i]);
     const int64_t stored = start_of(all_, rows[i] + 1) - first;
-    std::memcpy(values_.data() + starts[i] * value,
-                static_cast<const std::byte*>(all_.values) + first * value,
-                static_cast<std::size_t>(stored * value));
-    copy(all_.indices, first, stored, columns_.data(), starts[i]);
+    if (stored > 0) {
+      std::memcpy(values_.data() + starts[i] * value,
+                  static_cast<const std::byte*>(all_.values) + first * value,
+                  static_cast<std::size_t>(stored * value));
+      copy(all_.indices, first, stored, columns_.data(), starts[i]);
+    }
     places_[rows[i]] = static_cast<std::uint32_t>(i);
     starts[i + 1] = static_cast<std::int32_t>(starts[i] + stored);
   }

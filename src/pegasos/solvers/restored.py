@@ -99,7 +99,8 @@ def _check_group(problem: Problem, arrays: dict[str, NDArray[Any]], group: int) 
     """The lists of a group of DualCoordinate, and where it stands in them."""
     cursor = {name: int(arrays["cursor"][group, i]) for name, i in _GROUP.items()}
     active, parts, place = cursor["active"], cursor["parts"], cursor["place"]
-    expect(0 <= active <= problem.n and 0 <= parts <= problem.threads, "a list has no such size")
+    together = problem.threads if len(arrays["cursor"]) == 1 else 1
+    expect(0 <= active <= problem.n and parts in (0, 1, together), "a list has no such size")
     expect(active > 0 or cursor["recall"], "a list is empty")
     expect(cursor["rounds"] <= max(problem.n, 1 << 20), "threads do not meet so often")
     expect(parts == 0 or active >= max(1, parts), "a pass over no rows is in hand")
