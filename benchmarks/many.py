@@ -41,7 +41,7 @@ def main():
     results = store.read("many")
     for name in options.tasks or TASKS:
         lines = TASKS[name](options.rounds)
-        results[name] = {"lines": lines, "commit": machine.commit()}
+        results[name] = {"lines": lines, "commit": machine.commit(), "rounds": options.rounds}
         print("\n".join(lines), flush=True)
     results |= machine.setting()
     store.write("many", results)
@@ -264,8 +264,12 @@ TASKS = {
 
 def _report(results):
     yield "# Many models in one fit\n"
-    yield "    PEGASOS_DATA=folder python -m benchmarks.many\n"
-    done = [results[name] for name in TASKS if name in results]
+    names = [name for name in TASKS if name in results]
+    done = [results[name] for name in names]
+    for rounds in sorted({task["rounds"] for task in done}):
+        tasks = " ".join(name for name in names if results[name]["rounds"] == rounds)
+        yield f"    PEGASOS_DATA=folder python -m benchmarks.many {tasks} --rounds {rounds}"
+    yield ""
     yield f"{machine.show(results, done)}\n"
     for task in done:
         yield from task["lines"]

@@ -13,7 +13,7 @@ namespace {
 
 using namespace pegasos;
 
-constexpr std::int64_t kNearBytes = 1 << 24;
+constexpr std::int64_t kNearBytes = 1 << 24;  // the most that copies of rows may take
 
 template <class T>
 constexpr std::int64_t words() {
@@ -147,6 +147,7 @@ void bind_dual(nb::module_& m) {
   m.attr("GROUP_CURSOR") =
       nb::make_tuple("seen", "steps", "recall", "recalled", "idle", "active", "place", "parts",
                      "rounds", "walked", "point", "known", "looked");
+  m.attr("IDLE_PASSES") = kIdlePasses;
   m.attr("SPAN_SLOTS") = kSpanSlots;
   m.attr("KNOT_SIZE") = words<Knot>();
   m.attr("THREAD_ORDER_SIZE") = words<ThreadOrder>();

@@ -23,11 +23,10 @@ constexpr double kLastDigits = 1e-14;
 // A row may leave the list if it is further from moving than this share of the largest violation
 // of the last pass: that is one outlier's, and rows that leave too soon come back with all others.
 constexpr double kFarEnough = 0.1;
-constexpr int64_t kTrusted = 10;  // epochs after which all rows are looked at again, come what may
-constexpr int64_t kSoonest = 6;   // and before which they are not, unless there is nothing else
-constexpr double kTold = 0.1;     // in between: share of their gap below which a list has told all
-constexpr int64_t kIdlePasses = 4;     // after which nothing is left to do, whenever one looks
-constexpr int64_t kFirstLeap = 6;      // epochs before the first second-order step
+constexpr int64_t kTrusted = 10;   // epochs after which all rows are looked at again, come what may
+constexpr int64_t kSoonest = 6;    // and before which they are not, unless there is nothing else
+constexpr double kTold = 0.1;      // in between: share of their gap below which a list has told all
+constexpr int64_t kFirstLeap = 6;  // epochs before the first second-order step
 constexpr int64_t kWorthUntying = 32;  // rows visited for every row of a knot
 constexpr double kWorthMoving = 3.0;   // values visited for every number it moves, a row's twice
 constexpr int64_t kFewOf = 4;          // of so many rows, one is left in a list that is copied

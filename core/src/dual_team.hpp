@@ -43,7 +43,6 @@ class DualTeam {
         part.passes[k] = state_.passes[k];
         part.passes[k].gap = part.passes[k].rise = 0.0;
       }
-      knots_[p].knot = {};
       if (part.knot != nullptr) part.knot = &knots_[p].knot;
     }
     team_.run([&](std::int64_t p) { std::copy(group_.W, group_.W + size_, copy(p)); });

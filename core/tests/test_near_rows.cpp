@@ -24,6 +24,29 @@ TEST(rows_that_are_near_are_the_same_rows) {
   }
 }
 
+TEST(columns_that_need_more_than_16_bits_are_kept_whole) {
+  for (Index index : {Index::i32, Index::i64}) {
+    for (std::int64_t d : {1 << 16, (1 << 16) + 1}) {
+      CONTEXT("d " << d);
+      const Layout layout{.index = index};
+      const Entries entries{{{0, 1.0}, {d - 1, 2.0}}, {}, {{d - 1, 3.0}}};
+      const ToyRows all(layout, d, entries, 0.0);
+      std::vector<double> w(static_cast<std::size_t>(d + 1));
+      w[0] = 10.0;
+      w[static_cast<std::size_t>(d - 1)] = 100.0;
+      NearRows near(all.view, 1 << 20);
+      const std::vector<std::uint32_t> list{2, 0, 1};
+      CHECK(near.bring(list.data(), 3));
+      CHECK_EQUAL(near.rows().view().index == Index::u16, d == 1 << 16);
+      for (const auto& [row, product] : {std::pair{0, 210.0}, {1, 0.0}, {2, 300.0}}) {
+        double here = -1.0;
+        near.rows().dot(near.place(static_cast<std::uint32_t>(row)), w.data(), 1, &here);
+        CHECK_EQUAL(here, product);
+      }
+    }
+  }
+}
+
 TEST(rows_are_copied_once_and_again_when_others_come) {
   const ToyProblem problem({});
   NearRows near(problem.data.view, 1 << 20);

@@ -137,6 +137,8 @@ LANE_PASS: tuple = ...
 
 GROUP_CURSOR: tuple = ...
 
+IDLE_PASSES: int = 4
+
 SPAN_SLOTS: int = 3
 
 KNOT_SIZE: int = 66

@@ -192,10 +192,6 @@ def _empty_list(_, arrays):
     cursor[0, _core.GROUP_CURSOR.index("recall")] = 0
 
 
-def _too_many_threads(_, arrays):
-    arrays["state/cursor"][0, _core.GROUP_CURSOR.index("parts")] = 3
-
-
 def _no_duals(_, arrays):
     arrays["duals"][3] = 2
 
@@ -225,7 +221,6 @@ def _no_width(_, arrays):
     [
         ("dual", _no_more_solvers, "no other solver"),
         ("dual", _empty_list, "list is empty"),
-        ("dual", _too_many_threads, "no such size"),
         ("dual", _no_duals, "not feasible"),
         ("dual", _hardly_duals, "not feasible"),
         ("newton", _endless_search, "line search"),

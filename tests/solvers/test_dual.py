@@ -10,6 +10,7 @@ from pegasos.certificate import certify
 from pegasos.driver import run
 from pegasos.limits import Limits
 from pegasos.problem import make_problem
+from pegasos.solvers import restored
 from pegasos.testing import reference
 from pegasos.testing.toys import toy
 
@@ -264,3 +265,26 @@ def test_rows_that_are_nearly_alike_with_other_labels_do_not_take_it_for_ever(se
     assert result.stop_reason == "converged"
     assert result.duals.max() == 1  # they have come all the way
     assert result.epochs <= 60  # 42 to 44; by coordinates alone within a knot 67 to 83
+
+
+def test_groups_that_run_side_by_side_share_no_threads():
+    data = toy(60, 5, 8, seed=0)
+    problem = make_problem(data.X, data.Y, C=1.0, intercept="none", n_jobs=2)
+    solver = DualCoordinate()
+    state = solver.start(problem, 0)
+    assert len(state["cursor"]) == 2
+    restored.check(solver, problem, state)
+    state["cursor"][0, _core.GROUP_CURSOR.index("parts")] = 2
+    with pytest.raises(ValueError, match="no such size"):
+        restored.check(solver, problem, state)
+
+
+def test_it_is_asked_for_estimates_rarely(monkeypatch):
+    looks = []
+    plain = DualCoordinate.estimate
+    monkeypatch.setattr(DualCoordinate, "estimate", lambda *args: looks.append(0) or plain(*args))
+    data = toy(400, 30, seed=3)
+    options = {"solver": "dual", "C": 1000.0, "intercept": "none", "seed": 0}
+    result = pegasos.solve(data.X, data.Y[:, 0], tol=1e-6, **options)
+    assert result.epochs > 16
+    assert len(looks) <= result.epochs / 8 + 2 * len(result.history.records) + 2

@@ -13,13 +13,13 @@ namespace pegasos {
 
 class NearRows {
  public:
-  // Makes room for `most_bytes` of the rows, the first time that rows are brought near.
+  // Copies take at most so many bytes; there are none before rows are brought near.
   NearRows(const RowsView& all, std::int64_t most_bytes) : all_(all), most_bytes_(most_bytes) {}
 
   // Copies these rows, unless all of them are near already, and among few others; false if they
   // are too many.
   bool bring(const std::uint32_t* rows, std::int64_t count);
-  // Where a row is among `rows()`: one of those that were brought.
+  // Where one of the rows that were brought is among `rows()`.
   std::uint32_t place(std::uint32_t row) const { return places_[row]; }
   const Rows& rows() const { return *near_; }
   bool any() const { return near_ != nullptr; }

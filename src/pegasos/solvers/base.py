@@ -100,7 +100,7 @@ class Solver(ABC):
         return self
 
     def stops_itself(self, problem: Problem) -> bool:  # noqa: ARG002
-        """Whether ``advance`` stops where the gap may be what it aims at, so that few ask."""
+        """Whether ``advance`` stops by itself where tol may be met: estimates are asked rarely."""
         return False
 
     def check_limits(self, limits: AnyLimits) -> None:  # noqa: B027 - most accept any

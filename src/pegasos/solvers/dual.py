@@ -73,7 +73,6 @@ _SPAN_BYTES = 1 << 24  # the most that the span of changes may take
 PULL = 0.05  # of a free intercept, over the curvature that a row brings on average
 _FIRST_ROUNDS = 16  # in which threads merge in the first pass
 _CURSOR = {name: i for i, name in enumerate(_core.GROUP_CURSOR)}
-_IDLE_PASSES = 4  # over all rows, with nothing left to do: float64 is exhausted
 _PASS = {name: i for i, name in enumerate(_core.LANE_PASS)}
 _LISTS = ("bounds", "cursor", "orders", "rows", "chunks", "leaving")
 
@@ -246,8 +245,8 @@ class DualCoordinate(Solver):
     def stalled(self, problem: Problem, state: State) -> bool:
         """Whether several passes over all rows found every dual in its place."""
         if problem.rows.blocks is not None:
-            return bool(state["sweep"][IDLE] >= _IDLE_PASSES)
-        return bool((state["cursor"][:, _CURSOR["idle"]] >= _IDLE_PASSES).all())
+            return bool(state["sweep"][IDLE] >= _core.IDLE_PASSES)
+        return bool((state["cursor"][:, _CURSOR["idle"]] >= _core.IDLE_PASSES).all())
 
     def refused(self, problem: Problem, state: State) -> None:
         """Look at every row again, and free b from the roundings of its steps."""

@@ -25,6 +25,10 @@
 
 namespace pegasos {
 
+// Passes over all rows with nothing left to do, after which float64 is exhausted: however things
+// look later, so that nobody has to look at every pass.
+constexpr std::int64_t kIdlePasses = 4;
+
 struct GroupCursor {
   std::int64_t seen;      // rows visited since the start
   std::int64_t steps;     // the same

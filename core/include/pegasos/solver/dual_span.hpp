@@ -40,9 +40,10 @@ struct SpanProducts {
 struct SpanKernels {
   // before <- at - before, and its sum.
   double (*change)(std::int64_t size, const double* at, double* before);
-  // Of the first `count` of `all`; at first all[0] <- w - all[0].
+  // all[0] <- w - all[0], then the products of the first `count` of `all`.
   void (*change_and_products)(std::int64_t size, const double* w, double* const* all, int count,
                               SpanProducts&);
+  // The products alone.
   void (*products)(std::int64_t size, const double* w, double* const* all, int count,
                    SpanProducts&);
   // out <- sum of by[i] all[i]; out may be one of them.
