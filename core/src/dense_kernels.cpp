@@ -32,10 +32,23 @@ const V* row_of(const RowsView& x, int64_t id) {
   return static_cast<const V*>(x.values) + id * x.row_stride;
 }
 
+// Rows are asked for ahead of time: read four at a time, or a few columns of each, they are no
+// stream that the processor would recognise.
+constexpr int64_t kLine = 64;   // bytes
+constexpr int64_t kFar = 6400;  // bytes ahead, but at least four rows
+constexpr int64_t kNear = 12;   // rows ahead
+
+template <class V>
+int64_t values_ahead(const RowsView& x) {
+  const int64_t rows = kFar / (x.d * static_cast<int64_t>(sizeof(V)));
+  return x.row_stride * (rows < 4 ? 4 : rows);
+}
+
 // `Count` rows share the loads of w. The last vector of a row overlaps the one before it, and
 // `tail` has zeros there.
 template <class V, int Count>
-void dot_rows(const RowsView& x, const int64_t* ids, const double* w, Eight tail, double* out) {
+void dot_rows(const RowsView& x, const int64_t* ids, const double* w, Eight tail, int64_t ahead,
+              double* out) {
   const V* row[Count];
   Eight sum[Count];
   for (int i = 0; i < Count; ++i) {
@@ -44,7 +57,10 @@ void dot_rows(const RowsView& x, const int64_t* ids, const double* w, Eight tail
   }
   for (int64_t j = 0; j + 8 <= x.d; j += 8) {
     const Eight weights = load(w + j);
-    for (int i = 0; i < Count; ++i) sum[i] += weights * load(row[i] + j);
+    for (int i = 0; i < Count; ++i) {
+      __builtin_prefetch(row[i] + j + ahead);
+      sum[i] += weights * load(row[i] + j);
+    }
   }
   for (int i = 0; i < Count; ++i) out[i] = sum_of(sum[i]) + x.bias * w[x.d];
 }
@@ -62,9 +78,10 @@ void products(const RowsView& x, const int64_t* ids, int64_t count, const double
   }
   Eight tail = {};
   for (int64_t j = x.d / 8 * 8; j < x.d; ++j) tail[j - (x.d - 8)] = w[j];
+  const int64_t ahead = values_ahead<V>(x);
   int64_t i = 0;
-  for (; i + 4 <= count; i += 4) dot_rows<V, 4>(x, ids + i, w, tail, out + i);
-  for (; i < count; ++i) dot_rows<V, 1>(x, ids + i, w, tail, out + i);
+  for (; i + 4 <= count; i += 4) dot_rows<V, 4>(x, ids + i, w, tail, ahead, out + i);
+  for (; i < count; ++i) dot_rows<V, 1>(x, ids + i, w, tail, ahead, out + i);
 }
 
 // `Sums` sums over the rows of the `Width` vectors of columns from `first` on.
@@ -74,6 +91,12 @@ void add_columns(const RowsView& x, const int64_t* ids, int64_t count, const dou
   Eight sum[Sums][Width] = {};
   for (int64_t i = 0; i < count; ++i) {
     const V* row = row_of<V>(x, ids[i]) + first;
+    if (first == 0 && i + kNear < count) {  // later columns find their rows in the cache
+      const V* next = row_of<V>(x, ids[i + kNear]);
+      for (int64_t j = 0; j < x.d; j += kLine / static_cast<int64_t>(sizeof(V))) {
+        __builtin_prefetch(next + j);
+      }
+    }
     Eight values[Width];
     for (int p = 0; p < Width; ++p) values[p] = load(row + 8 * p);
     for (int k = 0; k < Sums; ++k) {

@@ -42,6 +42,7 @@ Sum pass(const ProblemView& problem, Span span, const double* w, double b, int64
     each_block(problem, share, [&](RowBlock& block) {
       if (w != nullptr) multiply.products(block, w);
       each_batch(block, squared, b, [&](const RowBatch& batch) { visit(batch, sum); });
+      if (vectors == 1) BlockProducts::leave_out_zeros(block);  // correctors touch few rows
       if (vectors > 0) multiply.add(block, vectors, to);
     });
   };

@@ -215,14 +215,14 @@ TEST(a_direction_solves_the_equations_of_its_rows) {
 TEST(threads_share_the_rows_of_a_pass) {
   for (const Layout& layout : layouts_of(Value::f32)) {
     CONTEXT(to_string(layout));
-    ToyProblem toy({.n = 6000, .layout = layout});
+    ToyProblem toy({.n = 20'000, .layout = layout});  // several pieces a thread
     const Span all{0, toy.view.n()};
     const std::vector<double> w = random_vector(toy.view.rows.weight_rows());
     const std::size_t gram_size = w.size() * w.size();
-    std::vector<double> vectors[2], gram[2];
-    PointSums sums[2];
-    AffineSums affine[2];
-    for (int k = 0; k < 2; ++k) {
+    std::vector<double> vectors[3], gram[3];
+    PointSums sums[3];
+    AffineSums affine[3];
+    for (int k = 0; k < 3; ++k) {
       toy.view.threads = k == 0 ? 1 : 2;
       Point point(toy);
       const InteriorRows rows = point.rows();
@@ -233,6 +233,8 @@ TEST(threads_share_the_rows_of_a_pass) {
       affine[k] =
           interior_affine(toy.view, rows, all, w.data(), 0.0, vectors[k].data() + 3 * w.size());
     }
+    CHECK(vectors[1] == vectors[2] && gram[1] == gram[2]);  // whichever thread did which piece
+    CHECK(sums[1].loss == sums[2].loss && affine[1].both == affine[2].both);
     CHECK_CLOSE(sums[0].loss, sums[1].loss, 1e-8);
     CHECK_CLOSE(affine[0].both, affine[1].both, 1e-8 * std::abs(affine[0].both));
     CHECK(affine[0].steps.primal == affine[1].steps.primal);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <vector>
@@ -40,6 +41,17 @@ class BlockProducts {
     for (std::int64_t i = 0; i < block.size; ++i) {
       rows_.dot(block.ids[i], w, 1, &block.products[i]);
     }
+  }
+
+  // Forgets rows whose first factor is 0.
+  static void leave_out_zeros(RowBlock& block) {
+    std::int64_t kept = 0;
+    for (std::int64_t k = 0; k < block.size; ++k) {
+      block.ids[kept] = block.ids[k];
+      block.factors[kept] = block.factors[k];
+      kept += block.factors[k] != 0.0;
+    }
+    block.size = kept;
   }
 
   // Adds the first `sums` factors times the rows to as many vectors of d + 1.
@@ -173,10 +185,14 @@ void each_batch(RowBlock& block, bool squared, double b, const Visit& visit) {
   }
 }
 
+inline constexpr std::int64_t kPieces = 4;  // a thread
+
 inline void merge(double& to, double from) { to += from; }
 
-// Runs body(share, out, sum) on shares of the span, at most `most` threads; what each adds to its
-// `size` values of out, and to its sum, is merged in the order of the shares.
+// Runs body(piece, out, sum) on pieces of the span, on at most `most` threads; what each adds to
+// its `size` values of out, and to its sum, is merged in the order of the pieces. Where the values
+// are fewer than the rows, there are several pieces a thread, and a thread that is held up leaves
+// the rest to others.
 template <class Sum, class Body>
 Sum in_shares(const ProblemView& problem, Span span, std::int64_t most, std::int64_t size,
               double* out, const Body& body) {
@@ -186,18 +202,25 @@ Sum in_shares(const ProblemView& problem, Span span, std::int64_t most, std::int
       dense ? std::clamp<std::int64_t>((1 << 15) / problem.rows.weight_rows(), kBlockRows, 2048)
             : 2048;
   const std::int64_t rows = span.hi - span.lo;
-  const std::int64_t parts =
+  const std::int64_t threads =
       std::max<std::int64_t>(1, std::min({problem.threads, most, rows / worth}));
-  std::vector<double> buffers(static_cast<std::size_t>((parts - 1) * size));
-  std::vector<Sum> sums(static_cast<std::size_t>(parts));
-  in_parallel(parts, [&](std::int64_t p) {
-    const Span share{span.lo + share_begin(rows, parts, p),
-                     span.lo + share_begin(rows, parts, p + 1), span.every};
-    Sum sum{};
-    body(share, p == 0 ? out : buffers.data() + (p - 1) * size, sum);
-    sums[p] = sum;
+  std::int64_t pieces = threads;
+  if (threads > 1 && size * threads * kPieces <= rows) {
+    pieces = std::min(threads * kPieces, rows / worth);
+  }
+  std::vector<double> buffers(static_cast<std::size_t>((pieces - 1) * size));
+  std::vector<Sum> sums(static_cast<std::size_t>(pieces));
+  std::atomic<std::int64_t> next = 0;
+  in_parallel(threads, [&](std::int64_t) {
+    for (std::int64_t p = next++; p < pieces; p = next++) {
+      const Span piece{span.lo + share_begin(rows, pieces, p),
+                       span.lo + share_begin(rows, pieces, p + 1), span.every};
+      Sum sum{};
+      body(piece, p == 0 ? out : buffers.data() + (p - 1) * size, sum);
+      sums[p] = sum;
+    }
   });
-  for (std::int64_t p = 1; p < parts; ++p) {
+  for (std::int64_t p = 1; p < pieces; ++p) {
     const double* buffer = buffers.data() + (p - 1) * size;
     for (std::int64_t j = 0; j < size; ++j) out[j] += buffer[j];
     merge(sums[0], sums[p]);
