@@ -98,31 +98,37 @@ class Traffic:
     @contextmanager
     def counted(self):
         """Of the passes of both solvers, wherever the rows are."""
-        names = ("products", "sums", "add_gram")
-        kept = {name: getattr(passes, name) for name in names}
+        kept = {
+            (module, name): vars(module)[name]
+            for module in (passes, newton)
+            for name in ("products", "sums", "add_gram", "add_some")
+            if name in vars(module)
+        }
 
-        def products(X, *rest, **more):
-            self.bytes += X.nbytes
-            return kept["products"](X, *rest, **more)
+        def whole(work):
+            def counting(X, *rest, **more):
+                self.bytes += X.nbytes
+                return work(X, *rest, **more)
 
-        def sums(X, *rest, **more):
-            self.bytes += X.nbytes
-            return kept["sums"](X, *rest, **more)
+            return counting
 
-        def add_gram(X, scales, *rest):
-            rows = int(torch.count_nonzero(scales))
-            self.bytes += rows * X.shape[1] * X.element_size()
-            self.flops += 2 * rows * X.shape[1] ** 2
-            return kept["add_gram"](X, scales, *rest)
+        def matrix(work):
+            def counting(X, picked, *rest):
+                # Scales of all rows, or the numbers of some.
+                rows = len(picked) if picked.ndim == 1 else int(torch.count_nonzero(picked))
+                self.bytes += rows * X.shape[1] * X.element_size()
+                self.flops += 2 * rows * X.shape[1] ** 2
+                return work(X, picked, *rest)
 
-        counting = dict(zip(names, (products, sums, add_gram), strict=True))
-        for module in (passes, newton):
-            vars(module).update(counting)
+            return counting
+
+        for (module, name), work in kept.items():
+            vars(module)[name] = (matrix if name.startswith("add") else whole)(work)
         try:
             yield self
         finally:
-            for module in (passes, newton):
-                vars(module).update(kept)
+            for (module, name), work in kept.items():
+                vars(module)[name] = work
 
     @contextmanager
     def streamed(self):

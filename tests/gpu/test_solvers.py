@@ -6,7 +6,7 @@ import torch
 
 import pegasos
 from pegasos.gpu.choice import device_choice
-from pegasos.gpu.gram import LEVELS, Precision, add_gram, sampled
+from pegasos.gpu.gram import LEVELS, Precision, add_gram, add_some, drawn, sampled
 from pegasos.gpu.interior import DeviceInterior
 from pegasos.gpu.newton import DeviceNewton
 from pegasos.gpu.passes import DevicePasses
@@ -183,6 +183,35 @@ def test_a_sample_is_right_on_average_and_has_all_heavy_rows():
     mean = (total / 2000 * norms).sum(1)
     np.testing.assert_allclose(mean, (scale * norms).sum(1), rtol=0.01)
     assert sampled(scale, norms, 500, torch.zeros(1000)) is scale  # half of the rows: all
+
+
+def test_rows_drawn_in_order_are_right_on_average_and_heavy_ones_come_as_often_as_they_weigh():
+    rng = np.random.default_rng(0)
+    scale = torch.from_numpy(rng.uniform(0.5, 1.0, 1000))
+    scale[:3] = 1000.0
+    scale[500:] = 0.0
+    norms = torch.from_numpy(rng.uniform(0.5, 2.0, 1000))
+    mass = scale * norms
+    total = torch.zeros_like(scale)
+    for _ in range(2000):
+        some, weights = drawn(scale, norms, 60, torch.from_numpy(rng.uniform(size=60)))
+        assert len(some) == 60
+        assert bool((some.diff() >= 0).all())
+        times = torch.bincount(some[some < 3], minlength=3)
+        assert bool(((times - 60 * mass[:3] / mass.sum()).abs() <= 2).all())
+        total.index_add_(0, some, weights)
+    assert torch.equal(total[500:], torch.zeros(500, dtype=torch.float64))
+    np.testing.assert_allclose((total / 2000 * norms).sum(), mass.sum(), rtol=1e-9)
+    np.testing.assert_allclose((total / 2000)[:3], scale[:3], rtol=0.01)
+    np.testing.assert_allclose((total / 2000)[3:500].sum(), scale[3:500].sum(), rtol=0.1)
+
+
+def test_drawing_from_rows_that_weigh_nothing_adds_nothing():
+    X, nothing = torch.ones((5, 2), dtype=torch.float64), torch.zeros(5, dtype=torch.float64)
+    some, weights = drawn(nothing, nothing, 3, torch.full((3,), 0.5))
+    out = torch.zeros((3, 3), dtype=torch.float64)
+    add_some(X, some, weights, 1.0, 0, out)
+    assert float(out.abs().max()) < 1e-12
 
 
 def test_matrices_are_those_of_plain_products():

@@ -163,13 +163,16 @@ def smoothed_dual(slack: Tensor, c: Tensor, width: float, squared: bool) -> Tens
 
 
 def smoothed_point(
-    slack: Tensor, change: Tensor, fixed: Fixed, step: float, before: float, width: float
+    slack: Tensor, along: Tensor, fixed: Fixed, step: float, before: float, width: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Step, in place; (n,) changes of a y, curvatures, and (4,) sums; see ``newton_rows.hpp``."""
+    """Step, in place; (n,) changes of a y, curvatures, and (4,) sums; see ``newton_rows.hpp``.
+
+    ``along`` are the products of the rows with the direction.
+    """
     y, c, squared = fixed
     inside = y != 0
     old = smoothed_dual(slack, c, before, squared) if before > 0 else 0 * slack
-    slack.add_(step * change)
+    slack.sub_(step * (y * along))
     a = smoothed_dual(slack, c, width, squared)
     if squared:
         curved, lost, dual = (slack > 0) * 2 * c, c * slack * slack, a - a * a / (4 * c)
@@ -181,9 +184,10 @@ def smoothed_point(
     return y * (a - old), torch.where(inside, curved, 0.0), torch.stack(parts)
 
 
-def smoothed_line(slack: Tensor, change: Tensor, fixed: Fixed, step: float, width: float) -> Tensor:
+def smoothed_line(slack: Tensor, along: Tensor, fixed: Fixed, step: float, width: float) -> Tensor:
     """(2,) the slope and the curvature of the smoothed losses at a step."""
     y, c, squared = fixed
+    change = -(y * along)
     ahead = slack + step * change
     slope = smoothed_dual(ahead, c, width, squared) * change
     curved = (ahead > 0) * 2 * c if squared else (ahead.abs() < width) * (c * (0.5 / width))

@@ -35,6 +35,8 @@ LEVELS = (Precision(128, 2), Precision(128), Precision(1024), Precision())
 _PIECE_VALUES = 1 << 27
 _SUMMED = 8192  # rows that are added up in float32
 _FEW = 0.7  # share of rows below which those that count are gathered
+_TICKS = 2.0**52  # that all rows weigh together, where they are counted
+_TINY = 1e-300
 
 
 def sampled(scale: Tensor, norms: Tensor, rows: float, draws: Tensor, rounds: int = 4) -> Tensor:
@@ -55,6 +57,21 @@ def sampled(scale: Tensor, norms: Tensor, rows: float, draws: Tensor, rounds: in
     return torch.where(draws < likely, scale / likely, 0.0)
 
 
+def drawn(scale: Tensor, norms: Tensor, rows: int, draws: Tensor) -> tuple[Tensor, Tensor]:
+    """Numbers of so many rows of one lane, in order, and their scales; draws (rows,) in [0, 1).
+
+    One from each stretch of the same mass, heavy rows as often as they have such: as good as
+    ``sampled``, and nothing is asked of the device. Masses are added up as integers, whose sums do
+    not depend on the order.
+    """
+    mass = scale * norms
+    total = mass.sum()
+    ends = (mass * (_TICKS / total.clamp(min=_TINY))).to(torch.int64).cumsum(0)
+    at = (torch.arange(rows, device=mass.device) + draws) * (ends[-1] / rows)
+    some = torch.searchsorted(ends, at.to(torch.int64), right=True).clamp_(max=len(mass) - 1)
+    return some, total / rows / norms[some].clamp(min=_TINY)
+
+
 def add_gram(X: AnyRows, scales: Tensor, constant: float, parts: int, out: Tensor) -> None:
     """Add sum_i scales[k, i] z z', z = (x, constant), to out[k], of rows with scales > 0."""
     for k in range(len(scales)):
@@ -65,13 +82,27 @@ def _add_lane(X: AnyRows, scale: Tensor, constant: float, parts: int, out: Tenso
     counted = scale.nonzero().squeeze(1)
     if not len(counted):
         return
-    step = max(_SUMMED, _PIECE_VALUES // X.shape[1])
-    if len(counted) > _FEW * len(X):
-        for lo in range(0, len(X), step):
-            _add(X[lo : lo + step], scale[lo : lo + step].sqrt(), None, constant, parts, out)
+    step = _step(X)
+    if len(counted) <= _FEW * len(X):
+        add_some(X, counted, scale[counted], constant, parts, out)
         return
-    for some in counted.split(step):
-        _add(X, scale[some].sqrt(), some, constant, parts, out)
+    for lo in range(0, len(X), step):
+        _add(X[lo : lo + step], scale[lo : lo + step].sqrt(), None, constant, parts, out)
+
+
+def add_some(
+    X: AnyRows, some: Tensor, scale: Tensor, constant: float, parts: int, out: Tensor
+) -> None:
+    """Add sum scale z z', z = (x, constant), of some rows to out."""
+    step = _step(X)
+    for lo in range(0, len(some), step):
+        root = scale[lo : lo + step].sqrt()
+        _add(X, root, some[lo : lo + step], constant, parts if X.is_cuda else 0, out)
+
+
+def _step(X: AnyRows) -> int:
+    """Rows that are gathered at a time."""
+    return max(_SUMMED, _PIECE_VALUES // X.shape[1])
 
 
 def _add(

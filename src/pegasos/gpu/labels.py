@@ -84,10 +84,10 @@ def _check_finite(labels: Tensor) -> None:
 
 def check_sides(y: Tensor) -> None:
     """Raise ValueError for a lane that has no row on one side."""
-    for name, sign in (("+1", 1), ("-1", -1)):
-        missing = (~(y == sign).any(dim=1)).nonzero()
-        if len(missing):
-            where = f" in column {int(missing[0])} of y" if len(y) > 1 else ""
+    there = torch.stack([(y > 0).any(dim=1), (y < 0).any(dim=1)]).tolist()  # asked for once
+    for name, lanes in zip(("+1", "-1"), there, strict=True):
+        if not all(lanes):
+            where = f" in column {lanes.index(False)} of y" if len(y) > 1 else ""
             raise ValueError(
                 f"y needs examples of two classes; none of class {name}{where} is there with a "
                 "positive sample weight (with several columns, 0 means: not part of the problem)"

@@ -2,7 +2,8 @@
 
 The passes are those of ``_core.Newton``. Only rows whose dual changes are added up, and of the
 curved ones a sample makes the matrix, which only steers. The first iterations are made on a copy of
-a sixteenth of the rows.
+a sixteenth of the rows. What a pass costs beside X is the host's part in it, so little is asked of
+the device, and what will be asked for next is begun before.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from torch import Tensor
 from pegasos.certificate import Floats
 from pegasos.gpu import formulas
 from pegasos.gpu.formulas import Fixed, formulas_for
-from pegasos.gpu.gram import add_gram, sampled
+from pegasos.gpu.gram import add_some, drawn
 from pegasos.gpu.problem import DeviceProblem
 from pegasos.gpu.products import products, sums
 from pegasos.gpu.solver import DeviceSolver, OnDevice
@@ -35,7 +36,7 @@ class _Rows:
     def __init__(self, blocks: Any, fixed: Fixed, norms: Tensor) -> None:
         self.blocks, self.fixed, self.norms = blocks, fixed, norms
         self.slack = torch.ones(len(norms), dtype=torch.float64, device=norms.device)
-        self.change = torch.zeros_like(self.slack)
+        self.along = torch.zeros_like(self.slack)  # products with the direction
 
 
 class NewtonState:
@@ -49,6 +50,8 @@ class NewtonState:
         self.matrix = torch.zeros((1, size, size), dtype=torch.float64, device=problem.y.device)
         self.sample = self._sample(every) if every > 1 else None
         self._all: _Rows | None = None
+        self.width = 0.0  # of the last point; 0 if the next step is no search
+        self.looked: Tensor | None = None  # what the line search will ask for first
 
     def rows(self, every: int) -> _Rows:
         """The sample, or all rows, which begin when they are first asked for."""
@@ -85,24 +88,26 @@ class NewtonPasses:
 
     def fresh(self) -> None:
         """The slacks of all rows become those of w = 0: they begin so."""
+        self.state.width = 0.0
 
     def along(self, lo: int, hi: int, every: int, dw: Floats, db: float) -> None:
-        """Fill in the change of the slacks along (dw, db)."""
+        """Fill in the products with (dw, db), and look at the whole step."""
         rows = self.state.rows(every)
         weights = torch.from_numpy(dw[None, :-1].copy()).to(rows.slack.device)
         shift = db + self.problem.bias * float(dw[-1])
         for first, last, X in rows.blocks():
-            found = products(X, weights, exact=False)[0]
-            if shift:
-                found.add_(shift)
-            torch.mul(found.neg_(), rows.fixed.y[first:last], out=rows.change[first:last])
+            products(X, weights, exact=False, out=rows.along[None, first:last])
+        if shift:
+            rows.along.add_(shift)
+        width = self.state.width
+        self.state.looked = _looked(rows, 1.0, width) if width else None
 
     def line(self, lo: int, hi: int, every: int, step: float, width: float) -> Floats:
         """Look ahead along the direction."""
-        rows = self.state.rows(every)
-        find = formulas_for(rows.slack, "newton").smoothed_line
-        found: Floats = find(rows.slack, rows.change, rows.fixed, step, width).cpu().numpy()
-        return found
+        looked, self.state.looked = self.state.looked, None
+        if looked is None or (step, width) != (1.0, self.state.width):
+            looked = _looked(self.state.rows(every), step, width)
+        return np.asarray(looked.cpu().numpy())
 
     def point(
         self, lo: int, hi: int, every: int, step: float, before: float, width: float,
@@ -111,19 +116,30 @@ class NewtonPasses:
         """Step, then look at the rows: the change of sum a y x is added to ``out``."""
         rows = self.state.rows(every)
         look = formulas_for(rows.slack, "newton").smoothed_point
-        change, curved, totals = look(rows.slack, rows.change, rows.fixed, step, before, width)
-        draws = torch.rand(len(change), generator=self.state.random, device=change.device)
-        size = _MATRIX_ROWS * self.problem.rows.d
-        scale = sampled(curved[None], rows.norms, size, draws, rounds=0)
+        change, curved, totals = look(rows.slack, rows.along, rows.fixed, step, before, width)
+        self.state.width = width
+        some, scale = self._steering(curved, rows.norms)
         self.state.matrix.zero_()
         total = torch.zeros(self.problem.rows.d, dtype=torch.float64, device=change.device)
         for first, last, X in rows.blocks():
-            add_gram(X, scale[:, first:last], constant, 2, self.state.matrix)
+            here = _within(some, scale, first, last, len(change))
+            add_some(X, *here, constant, 2, self.state.matrix[0])
             total += _changed(X, change[first:last])
         shift = change.sum(0, keepdim=True) if self.problem.bias else change.new_zeros(1)
         found: Floats = torch.cat([total, self.problem.bias * shift, totals]).cpu().numpy()
         out[-1] += found[: len(total) + 1]
         return found[len(total) + 1 :]
+
+    def _steering(self, curved: Tensor, norms: Tensor) -> tuple[Tensor, Tensor]:
+        """Numbers and scales of the rows that make the matrix, in order."""
+        size = _MATRIX_ROWS * self.problem.rows.d
+        if 2 * size >= len(curved):
+            some = curved.nonzero().squeeze(1)
+            return some, curved[some]
+        draws = torch.rand(
+            size, generator=self.state.random, dtype=torch.float64, device=norms.device
+        )
+        return drawn(curved, norms, size, draws)
 
     def turn(self, s: float, intercept: float | None, rhs: Floats) -> Floats | None:
         """The solution of the matrix + s; None if there is none."""
@@ -142,6 +158,21 @@ class NewtonPasses:
             matrix.diagonal().mul_((1 + more) / (1 + lift))
             lift = more
         return None
+
+
+def _looked(rows: _Rows, step: float, width: float) -> Tensor:
+    """The slope and the curvature at a step."""
+    find = formulas_for(rows.slack, "newton").smoothed_line
+    found: Tensor = find(rows.slack, rows.along, rows.fixed, step, width)
+    return found
+
+
+def _within(some: Tensor, scale: Tensor, lo: int, hi: int, n: int) -> tuple[Tensor, Tensor]:
+    """Those of the rows lo..hi-1, of n, by their numbers there."""
+    if hi - lo == n:
+        return some, scale
+    here = (some >= lo) & (some < hi)
+    return some[here] - lo, scale[here]
 
 
 def _changed(X: Tensor, change: Tensor) -> Tensor:

@@ -26,13 +26,15 @@ _PIECE_VALUES = 1 << 25  # values of X that are converted at a time
 _SUMMED = 8192  # rows that are added up in the type of the product
 
 
-def products(X: AnyRows, W: Tensor, *, exact: bool) -> Tensor:
+def products(X: AnyRows, W: Tensor, *, exact: bool, out: Tensor | None = None) -> Tensor:
     """(K, n) float64: w.x for weights (K, d); ``exact`` adds in float64."""
+    if out is None:
+        out = torch.empty((W.shape[0], X.shape[0]), dtype=torch.float64, device=X.device)
     if isinstance(X, CsrRows):
-        return X.products(W.to(_kind(X, exact))).double()
+        return out.copy_(X.products(W.to(_kind(X, exact))))
     if kernels.serve(X) and W.shape[0] == 1:
-        return row_kernels().products(X, W)
-    out = torch.empty((W.shape[0], X.shape[0]), dtype=torch.float64, device=X.device)
+        row_kernels().products(X, W, out)
+        return out
     kind = _kind(X, exact)
     weights = W.to(kind)
     with full_float32():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -82,20 +83,25 @@ def device_rows(source: Tensor | CsrRows | Stream, bias: float) -> DeviceRows:
     if n < 1 or d < 1:
         raise ValueError(f"X has no rows or no columns: its shape is ({n}, {d})")
     blocks = source.visit() if isinstance(source, Stream) else [(0, n, source)]
-    norms = [_norms(X, lo, bias) for lo, _, X in blocks]
+    norms, worst, largest = [], 0, -1.0
+    for lo, _, X in blocks:
+        found, row, most = _norms(X, lo, bias)
+        norms.append(found)
+        if most > largest:
+            worst, largest = row, most
     every = norms[0] if len(norms) == 1 else torch.cat(norms)
-    worst = int(every.argmax())
-    largest = np.array([float(every[worst])])
-    return DeviceRows(
-        source, every, largest, worst, OneRange(n, dense=not isinstance(source, CsrRows))
-    )
+    whole = OneRange(n, dense=not isinstance(source, CsrRows))
+    return DeviceRows(source, every, np.array([largest]), worst, whole)
 
 
-def _norms(X: AnyRows, first: int, bias: float) -> Tensor:
+def _norms(X: AnyRows, first: int, bias: float) -> tuple[Tensor, int, float]:
+    """Norms, the number of the row with the largest, and that."""
     norms = squared_norms(X)
     if bias:
         norms += bias**2
-    if not bool(torch.isfinite(norms.max())):
+    value, at = norms.max(0)
+    largest, worst = torch.stack([value, at.double()]).tolist()  # asked for once
+    if not math.isfinite(largest):
         row = int((~torch.isfinite(norms)).nonzero()[0])
         here = X[row : row + 1]
         values = here.to_dense()[0] if isinstance(here, CsrRows) else here[0]
@@ -108,4 +114,4 @@ def _norms(X: AnyRows, first: int, bias: float) -> Tensor:
             f"X is too large for float64: the squared norm of row {first + row} overflows; scale "
             "the features"
         )
-    return norms
+    return norms, first + int(worst), largest

@@ -12,24 +12,24 @@ from pegasos.gpu.kernels.launch import ENTRIES, Launch
 
 
 def smoothed_point(
-    slack: Tensor, change: Tensor, fixed: Fixed, step: float, before: float, width: float
+    slack: Tensor, along: Tensor, fixed: Fixed, step: float, before: float, width: float
 ) -> tuple[Tensor, Tensor, Tensor]:
     """As of ``formulas``."""
     launch = Launch(slack[None], Fixed(fixed.y[None], fixed.c[None], fixed.squared), sums=4)
     t, curved = torch.empty_like(slack), torch.empty_like(slack)
     _smoothed_point[(launch.programs,)](
-        slack, change, fixed.y, fixed.c, launch.parts, len(slack), fixed.c.stride(0),
+        slack, along, fixed.y, fixed.c, launch.parts, len(slack), fixed.c.stride(0),
         _floats(slack, step, before, width), t, curved, fixed.squared, before > 0, ENTRIES,
         num_warps=4,
     )  # fmt: skip
     return t, curved, launch.parts[:, 0].sum(1)
 
 
-def smoothed_line(slack: Tensor, change: Tensor, fixed: Fixed, step: float, width: float) -> Tensor:
+def smoothed_line(slack: Tensor, along: Tensor, fixed: Fixed, step: float, width: float) -> Tensor:
     """As of ``formulas``."""
     launch = Launch(slack[None], Fixed(fixed.y[None], fixed.c[None], fixed.squared), sums=2)
     _smoothed_line[(launch.programs,)](
-        slack, change, fixed.y, fixed.c, launch.parts, len(slack), fixed.c.stride(0),
+        slack, along, fixed.y, fixed.c, launch.parts, len(slack), fixed.c.stride(0),
         _floats(slack, step, width), fixed.squared, ENTRIES, num_warps=4,
     )  # fmt: skip
     return launch.parts[:, 0].sum(1)
@@ -54,7 +54,7 @@ def _smoothed(slack, c, width, SQUARED: tl.constexpr):
 
 @triton.jit
 def _smoothed_point(
-    slack_, change_, y_, c_, parts, n, c_row, numbers, t_, curved_, SQUARED: tl.constexpr,
+    slack_, along_, y_, c_, parts, n, c_row, numbers, t_, curved_, SQUARED: tl.constexpr,
     MOVED: tl.constexpr, ENTRIES: tl.constexpr,
 ):  # fmt: skip
     step = tl.load(numbers)
@@ -76,7 +76,7 @@ def _smoothed_point(
             old, _ = _smoothed(slack, c, before, SQUARED)
         else:
             old = 0.0 * slack
-        slack += step * tl.load(change_ + i, mask=there, other=0.0)
+        slack -= step * y * tl.load(along_ + i, mask=there, other=0.0)
         a, curved = _smoothed(slack, c, width, SQUARED)
         if SQUARED:
             lost = c * slack * slack
@@ -101,7 +101,7 @@ def _smoothed_point(
 
 @triton.jit
 def _smoothed_line(
-    slack_, change_, y_, c_, parts, n, c_row, numbers, SQUARED: tl.constexpr,
+    slack_, along_, y_, c_, parts, n, c_row, numbers, SQUARED: tl.constexpr,
     ENTRIES: tl.constexpr,
 ):  # fmt: skip
     step = tl.load(numbers)
@@ -111,9 +111,10 @@ def _smoothed_line(
     for block in range(tl.program_id(0), tl.cdiv(n, ENTRIES), tl.num_programs(0)):
         i = tl.arange(0, ENTRIES).to(tl.int64) + block * ENTRIES
         there = i < n
-        inside = tl.load(y_ + i, mask=there, other=0) != 0
+        label = tl.load(y_ + i, mask=there, other=0)
+        inside = label != 0
         c = tl.load(c_ + i * c_row, mask=there, other=1.0)
-        change = tl.load(change_ + i, mask=there, other=0.0)
+        change = -label.to(tl.float64) * tl.load(along_ + i, mask=there, other=0.0)
         slack = tl.load(slack_ + i, mask=there, other=0.0) + step * change
         dual, curved = _smoothed(slack, c, width, SQUARED)
         total_0 += tl.where(inside, dual * change, 0.0)
