@@ -15,7 +15,8 @@ TARGETS = (1e-2, 1e-3, 1e-4)
 COSTS = (0.1, 1.0, 10.0)
 LAMS = (1e-4, 1e-5, 1e-6)
 CAP = 60.0
-NEAR = 10.0  # what takes longer than so many times the fastest peer's time is not repeated
+NEAR = 3.0  # what takes longer than so many times the fastest peer's time is not repeated
+RESTS = 20.0  # seconds of rounds after which a run is not repeated any more
 REFERENCE_TOL = 1e-6
 REFERENCE_CAP = 660.0  # ours ends by itself after 600 s, with what it has proven by then
 PICTURED = "C=1"  # the cell of the picture: there ours shows all its tolerances
@@ -75,7 +76,7 @@ def reached(contender, run, target):
 
 
 def rounds(cell, workers, dual, repeats, cap=CAP):
-    """Every winner in turn, ``repeats`` times; one that took ``cap`` seconds in all rests.
+    """Every winner in turn, ``repeats`` times; one that took ``RESTS`` seconds in all rests.
 
     A winner that is far from the fastest peer is not run again: its run of the sweep stands.
     """
@@ -91,7 +92,7 @@ def rounds(cell, workers, dual, repeats, cap=CAP):
     for _ in range(repeats):
         for name, tolerance in entries:
             runs = timed[name].setdefault(str(tolerance), [])
-            if sum(run["seconds"] for run in runs) <= cap:
+            if sum(run["seconds"] for run in runs) <= RESTS:
                 run = workers(name).fit(cell["C"], tolerance, cap)
                 runs.append(_kept(run, tolerance, dual, cap))
     return timed
