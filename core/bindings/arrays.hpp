@@ -52,5 +52,6 @@ void bind_svmlight(nb::module_& m);
 void bind_mercer(nb::module_& m);
 void bind_smo(nb::module_& m);
 void bind_dual(nb::module_& m);
+void bind_cholesky(nb::module_& m);
 
 }  // namespace binding

@@ -12,4 +12,5 @@ NB_MODULE(_core, m) {
   binding::bind_svmlight(m);
   binding::bind_mercer(m);
   binding::bind_smo(m);
+  binding::bind_cholesky(m);
 }

@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "pegasos/cholesky.hpp"
 #include "pegasos/dense_blocks.hpp"
 #include "pegasos/mercer.hpp"
 #include "pegasos/rows.hpp"
@@ -21,6 +22,7 @@ const NewtonKernels& select_newton();
 const SpanKernels& select_span();
 const SmoKernels& select_smo();
 const MercerKernels& select_mercer();
+const CholeskyKernels& select_cholesky();
 }  // namespace baseline
 #if PEGASOS_X86_LEVELS
 namespace v2 {
@@ -31,6 +33,7 @@ const NewtonKernels& select_newton();
 const SpanKernels& select_span();
 const SmoKernels& select_smo();
 const MercerKernels& select_mercer();
+const CholeskyKernels& select_cholesky();
 }  // namespace v2
 namespace v3 {
 const RowKernels& select(const RowsView&);
@@ -40,6 +43,7 @@ const NewtonKernels& select_newton();
 const SpanKernels& select_span();
 const SmoKernels& select_smo();
 const MercerKernels& select_mercer();
+const CholeskyKernels& select_cholesky();
 }  // namespace v3
 namespace v4 {
 const RowKernels& select(const RowsView&);
@@ -49,6 +53,7 @@ const NewtonKernels& select_newton();
 const SpanKernels& select_span();
 const SmoKernels& select_smo();
 const MercerKernels& select_mercer();
+const CholeskyKernels& select_cholesky();
 }  // namespace v4
 #endif
 
@@ -76,6 +81,7 @@ struct Compiled {
   const SpanKernels& (*span)();
   const SmoKernels& (*smo)();
   const MercerKernels& (*mercer)();
+  const CholeskyKernels& (*cholesky)();
 };
 
 Compiled compiled() {
@@ -83,18 +89,18 @@ Compiled compiled() {
 #if PEGASOS_X86_LEVELS
     case InstructionSet::x86_64_v2:
       return {v2::select,      v2::select_dense, v2::select_interior, v2::select_newton,
-              v2::select_span, v2::select_smo,   v2::select_mercer};
+              v2::select_span, v2::select_smo,   v2::select_mercer,   v2::select_cholesky};
     case InstructionSet::x86_64_v3:
       return {v3::select,      v3::select_dense, v3::select_interior, v3::select_newton,
-              v3::select_span, v3::select_smo,   v3::select_mercer};
+              v3::select_span, v3::select_smo,   v3::select_mercer,   v3::select_cholesky};
     case InstructionSet::x86_64_v4:
       return {v4::select,      v4::select_dense, v4::select_interior, v4::select_newton,
-              v4::select_span, v4::select_smo,   v4::select_mercer};
+              v4::select_span, v4::select_smo,   v4::select_mercer,   v4::select_cholesky};
 #endif
     default:
-      return {baseline::select,        baseline::select_dense, baseline::select_interior,
-              baseline::select_newton, baseline::select_span,  baseline::select_smo,
-              baseline::select_mercer};
+      return {baseline::select,        baseline::select_dense,   baseline::select_interior,
+              baseline::select_newton, baseline::select_span,    baseline::select_smo,
+              baseline::select_mercer, baseline::select_cholesky};
   }
 }
 
@@ -141,5 +147,6 @@ const NewtonKernels& newton_kernels() { return compiled().newton(); }
 const SpanKernels& span_kernels() { return compiled().span(); }
 const SmoKernels& smo_kernels() { return compiled().smo(); }
 const MercerKernels& mercer_kernels() { return compiled().mercer(); }
+const CholeskyKernels& cholesky_kernels() { return compiled().cholesky(); }
 
 }  // namespace pegasos

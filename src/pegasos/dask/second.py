@@ -202,7 +202,7 @@ class ClusterInterior(_SecondOrder, InteriorPoint):
 
     def passes(self, problem: Problem, state: State) -> Any:
         """Questions to the parts, which know themselves what direction is in hand."""
-        return OneLane(RemoteInterior(problem), state)
+        return OneLane(RemoteInterior(problem), state, problem.threads)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -204,7 +204,13 @@ class DeviceNewton(DeviceSolver, Newton):
         return NewtonPasses(cast(DeviceProblem, problem), cast(OnDevice, state).device)
 
     def turn(
-        self, passes: Any, state: State, s: float, intercept: float | None, rhs: Floats
+        self,
+        problem: Problem,
+        passes: Any,
+        state: State,
+        s: float,
+        intercept: float | None,
+        rhs: Floats,
     ) -> float | None:
         """By the matrix on the device."""
         solution = passes.turn(s, intercept, rhs)

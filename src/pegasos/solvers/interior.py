@@ -73,7 +73,7 @@ class InteriorPoint(Solver):
         if problem.lanes == 1:
             size = problem.rows.d + 1
             arrays["gram"] = np.zeros((size, size))
-            arrays["factor"] = np.zeros((size, size), order="F")
+            arrays["factor"] = normal.empty_factor(size)
         return State(arrays, per_lane=PER_LANE)
 
     @staticmethod
@@ -115,7 +115,8 @@ class InteriorPoint(Solver):
         rows: Any = BlockInterior(problem, state["rows"]) if by_blocks else None
         if rows is None:
             rows = _core.Interior(problem.core, state["rows"])
-        return OneLane(rows, state, swapped=bool(state["flags"][SWAPPED, 0]))
+        swapped = bool(state["flags"][SWAPPED, 0])
+        return OneLane(rows, state, problem.threads, swapped=swapped)
 
     def advance(
         self, problem: Problem, state: State, *, work: int, stop_seen: int, stop_steps: int

@@ -83,8 +83,9 @@ class OneLane:
 
     correctors = 4
 
-    def __init__(self, rows: Any, state: State, *, swapped: bool = False) -> None:
+    def __init__(self, rows: Any, state: State, threads: int, *, swapped: bool = False) -> None:
         """Go on with these passes over ``rows``; ``swapped``: they begin with the directions so."""
+        self.threads = threads
         self.rows, self.matrix, self.factored = rows, state["gram"], state["factor"]
         if swapped:
             rows.swap()
@@ -108,12 +109,14 @@ class OneLane:
         """As of ``Passes``."""
         if isinstance(self.rows, BlockInterior):
             self.rows.end_matrix(self.matrix)
-        found = normal.factor(self.matrix, float(s[0]), 0.0 if free else None, self.factored)
+        intercept = 0.0 if free else None
+        found = normal.factor(self.matrix, float(s[0]), intercept, self.threads, self.factored)
         return np.array([found])
 
     def solve(self, rhs: Floats, free: bool, direction: Floats) -> Bools:
         """As of ``Passes``."""
-        found = normal.solve(self.factored, rhs[:, 0], free, direction[:, 0])
+        right = np.ascontiguousarray(rhs[:, 0])
+        found = normal.solve(self.factored, right, free, direction[:, 0])
         return np.array([found is not None])
 
     def affine(

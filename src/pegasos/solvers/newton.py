@@ -120,16 +120,17 @@ class Newton(Solver):
         return _core.Newton(problem.core, state["rows"])
 
     def turn(
-        self, passes: Any, state: State, s: float, intercept: float | None, rhs: Floats
-    ) -> float | None:
+        self, problem: Problem, passes: Any, state: State, s: float, intercept: float | None,
+        rhs: Floats,
+    ) -> float | None:  # fmt: skip
         """Write the direction of a right-hand side; what it gains, None if there is none.
 
         s is added to the matrix of the last point, and ``intercept`` in the place of a free one.
         """
         if isinstance(passes, BlockNewton):
             passes.end_matrix(state["sums"][:-1])
-        factor = np.empty((rhs.size, rhs.size), order="F")
-        if not normal.factor(state["sums"][:-1], s, intercept, factor):
+        factor = normal.empty_factor(rhs.size)
+        if not normal.factor(state["sums"][:-1], s, intercept, problem.threads, factor):
             return None
         return normal.solve(factor, rhs, intercept is not None, state["direction"])
 

@@ -55,8 +55,9 @@ class Turning(Protocol):
         """Of how many rows one is looked at."""
 
     def turn(
-        self, passes: Any, state: State, s: float, intercept: float | None, rhs: Floats
-    ) -> float | None:
+        self, problem: Problem, passes: Any, state: State, s: float, intercept: float | None,
+        rhs: Floats,
+    ) -> float | None:  # fmt: skip
         """Write the direction of a right-hand side; what it gains, None if there is none."""
 
 
@@ -162,7 +163,7 @@ class Iteration:
             # b is not penalised; a little keeps it finite where no row is near the kink.
             intercept = _STEADY * min(self.s, float(self.problem.cost[0]) / self.every)
             rhs[-1] = state["totals"][_BALANCE]
-        gain = self.solver.turn(self.core, state, self.s, intercept, rhs)
+        gain = self.solver.turn(self.problem, self.core, state, self.s, intercept, rhs)
         if gain is None:
             return False
         state["numbers"][_GAIN] = gain

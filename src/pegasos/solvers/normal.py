@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from pegasos import _core
 from pegasos.certificate import Floats, relative_gap
 from pegasos.problem import Problem
 
@@ -30,25 +31,22 @@ def row_ranges(problem: Problem) -> list[tuple[int, int]]:
     return [(lo, min(n, lo + step)) for lo in range(0, n, step)]
 
 
-def factor(gram: Floats, s: float, intercept: float | None, out: Floats) -> bool:
+def empty_factor(size: int) -> Floats:
+    """Room for the factor of a matrix of so many rows."""
+    padded = _core.padded_size(size)
+    return np.zeros((padded, padded))
+
+
+def factor(gram: Floats, s: float, intercept: float | None, threads: int, out: Floats) -> bool:
     """Cholesky factor of gram (its upper triangle) + s I; False if there is none.
 
     ``intercept`` is added instead of s to the last entry, if that is a free intercept's. A matrix
     that is not positive definite is lifted a little.
     """
-    from scipy.linalg.lapack import dpotrf  # here: other solvers do without, and start sooner
-
-    penalty = np.full(len(gram), s)
-    if intercept is not None:
-        penalty[-1] = intercept
+    last = s if intercept is None else intercept
     lift = 0.0
     while lift < 1:
-        np.copyto(out, gram.T)  # the upper triangle by rows is the lower one by columns
-        entries = np.einsum("ii->i", out)
-        entries += penalty
-        entries *= 1 + lift
-        _, failed = dpotrf(out, lower=1, clean=0, overwrite_a=1)
-        if not failed:
+        if _core.cholesky(gram, s, last, lift, threads, out):
             return True
         lift = max(1e-14, 100 * lift)
     return False
@@ -59,9 +57,8 @@ def solve(factored: Floats, rhs: Floats, free: bool, direction: Floats) -> float
 
     A free intercept is the last of the unknowns, and no weight then.
     """
-    from scipy.linalg.lapack import dpotrs
-
-    solution: Floats = dpotrs(factored, rhs, lower=1)[0]
+    solution = np.empty_like(rhs)
+    _core.cholesky_solve(factored, rhs, solution)
     if not np.isfinite(solution).all():
         return None
     direction[:-1], direction[-1] = solution, 0.0

@@ -1,0 +1,79 @@
+#include "pegasos/cholesky.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "pegasos/parallel.hpp"
+
+namespace pegasos {
+
+namespace {
+
+using std::int64_t;
+
+constexpr int64_t kRowsForThreads = 768;  // of a matrix that repays them
+
+double* panel_of(double* factor, int64_t width, int64_t p) { return factor + p * kPanel * width; }
+
+// The lower triangle into panels; what pads the matrix is the unit matrix.
+void pack(const Raised& raised, double* factor) {
+  const int64_t size = raised.size;
+  const int64_t width = padded(size);
+  for (int64_t column = 0; column < size; ++column) {
+    const double* line = raised.matrix + column * size;
+    for (int64_t row = column; row < size; ++row) {
+      panel_of(factor, width, row / kPanel)[kPanel * column + row % kPanel] = line[row];
+    }
+    double& entry = panel_of(factor, width, column / kPanel)[kPanel * column + column % kPanel];
+    entry = (entry + (column + 1 < size ? raised.penalty : raised.last)) * (1.0 + raised.lift);
+  }
+  double* last = panel_of(factor, width, width / kPanel - 1);
+  for (int64_t row = size; row < width; ++row) {
+    for (int64_t column = 0; column <= row; ++column) {
+      last[kPanel * column + row % kPanel] = column == row ? 1.0 : 0.0;
+    }
+  }
+}
+
+}  // namespace
+
+bool cholesky(const Raised& raised, int64_t threads, double* factor) {
+  const CholeskyKernels& kernels = cholesky_kernels();
+  const int64_t width = padded(raised.size);
+  const int64_t panels = width / kPanel;
+  pack(raised, factor);
+  std::optional<Team> team;
+  if (threads > 1 && raised.size >= kRowsForThreads) team.emplace(threads);
+  for (int64_t q = 0; q < panels; ++q) {
+    double* columns = panel_of(factor, width, q);
+    if (!kernels.diagonal(columns, kPanel * q)) return false;
+    const auto below = [&](int64_t lo, int64_t hi) {
+      for (int64_t p = lo; p < hi; ++p) {
+        kernels.below(panel_of(factor, width, p), columns, kPanel * q);
+      }
+    };
+    const int64_t left = panels - q - 1;
+    if (!team || left < 4 * threads) {
+      below(q + 1, panels);
+      continue;
+    }
+    team->run([&](int64_t part) {
+      below(q + 1 + share_begin(left, threads, part), q + 1 + share_begin(left, threads, part + 1));
+    });
+  }
+  return true;
+}
+
+void cholesky_solve(int64_t size, const double* factor, double* x) {
+  const CholeskyKernels& kernels = cholesky_kernels();
+  const int64_t width = padded(size);
+  const int64_t panels = width / kPanel;
+  for (int64_t p = 0; p < panels; ++p) {
+    kernels.forward(factor + p * kPanel * width, kPanel * p, x);
+  }
+  for (int64_t p = panels - 1; p >= 0; --p) {
+    kernels.backward(factor + p * kPanel * width, kPanel * p, x);
+  }
+}
+
+}  // namespace pegasos
