@@ -11,7 +11,7 @@ namespace {
 
 using std::int64_t;
 
-constexpr int64_t kRowsForThreads = 768;  // of a matrix that repays them
+constexpr int64_t kPanelsOfThread = 8;  // that repay it
 
 double* panel_of(double* factor, int64_t width, int64_t p) { return factor + p * kPanel * width; }
 
@@ -26,6 +26,8 @@ void pack(const Raised& raised, double* factor) {
     }
     double& entry = panel_of(factor, width, column / kPanel)[kPanel * column + column % kPanel];
     entry = (entry + (column + 1 < size ? raised.penalty : raised.last)) * (1.0 + raised.lift);
+    double* above = panel_of(factor, width, column / kPanel) + kPanel * column;
+    for (int64_t row = 0; row < column % kPanel; ++row) above[row] = 0.0;
   }
   double* last = panel_of(factor, width, width / kPanel - 1);
   for (int64_t row = size; row < width; ++row) {
@@ -37,13 +39,14 @@ void pack(const Raised& raised, double* factor) {
 
 }  // namespace
 
-bool cholesky(const Raised& raised, int64_t threads, double* factor) {
+bool cholesky(const Raised& raised, int64_t most_threads, double* factor) {
   const CholeskyKernels& kernels = cholesky_kernels();
   const int64_t width = padded(raised.size);
   const int64_t panels = width / kPanel;
+  const int64_t threads = std::min(most_threads, panels / kPanelsOfThread);
   pack(raised, factor);
   std::optional<Team> team;
-  if (threads > 1 && raised.size >= kRowsForThreads) team.emplace(threads);
+  if (threads > 1) team.emplace(threads);
   for (int64_t q = 0; q < panels; ++q) {
     double* columns = panel_of(factor, width, q);
     if (!kernels.diagonal(columns, kPanel * q)) return false;
@@ -53,7 +56,7 @@ bool cholesky(const Raised& raised, int64_t threads, double* factor) {
       }
     };
     const int64_t left = panels - q - 1;
-    if (!team || left < 4 * threads) {
+    if (!team || left < threads) {
       below(q + 1, panels);
       continue;
     }

@@ -1,37 +1,39 @@
 // Compiled once per instruction set, like row_kernels.cpp, and under the same rule: no standard
 // template, and no inline function that another file could share.
 #include "pegasos/cholesky.hpp"
+#include "register.hpp"
 
 namespace pegasos::PEGASOS_KERNELS {
 namespace {
 
 using std::int64_t;
 
-typedef double Eight __attribute__((vector_size(64)));
+constexpr int kLanes = kRegister / 8;
+typedef double Some __attribute__((vector_size(kRegister)));
 
-Eight load(const double* values) {
-  Eight out;
+Some load(const double* values) {
+  Some out;
   __builtin_memcpy(&out, values, sizeof(out));
   return out;
 }
 
-void store(double* to, Eight values) { __builtin_memcpy(to, &values, sizeof(values)); }
+void store(double* to, Some values) { __builtin_memcpy(to, &values, sizeof(values)); }
 
-// Takes what the columns before add up to off eight columns.
-void subtract(double* panel, const double* columns, int64_t first) {
-  Eight sum[kPanel] = {};
+// Takes what the columns before add up to off eight columns, in some of the panel's rows.
+void subtract(double* rows, const double* columns, int64_t first) {
+  Some sum[kPanel] = {};
   for (int64_t k = 0; k < first; ++k) {
-    const Eight rows = load(panel + kPanel * k);
-    for (int j = 0; j < kPanel; ++j) sum[j] += rows * columns[kPanel * k + j];
+    const Some values = load(rows + kPanel * k);
+    for (int j = 0; j < kPanel; ++j) sum[j] += values * columns[kPanel * k + j];
   }
   for (int j = 0; j < kPanel; ++j) {
-    double* at = panel + kPanel * (first + j);
+    double* at = rows + kPanel * (first + j);
     store(at, load(at) - sum[j]);
   }
 }
 
 bool diagonal(double* panel, int64_t first) {
-  subtract(panel, panel, first);
+  for (int r = 0; r < kPanel; r += kLanes) subtract(panel + r, panel, first);
   double* block = panel + kPanel * first;  // entry (row, column) is block[kPanel * column + row]
   for (int j = 0; j < kPanel; ++j) {
     double* column = block + kPanel * j;
@@ -47,21 +49,27 @@ bool diagonal(double* panel, int64_t first) {
 }
 
 void below(double* panel, const double* columns, int64_t first) {
-  subtract(panel, columns, first);
   const double* block = columns + kPanel * first;
-  Eight x[kPanel];
-  for (int j = 0; j < kPanel; ++j) {
-    double* at = panel + kPanel * (first + j);
-    x[j] = load(at);
-    for (int k = 0; k < j; ++k) x[j] -= x[k] * block[kPanel * k + j];
-    x[j] /= block[kPanel * j + j];
-    store(at, x[j]);
+  for (int r = 0; r < kPanel; r += kLanes) {
+    subtract(panel + r, columns, first);
+    Some x[kPanel];
+    for (int j = 0; j < kPanel; ++j) {
+      double* at = panel + kPanel * (first + j) + r;
+      x[j] = load(at);
+      for (int k = 0; k < j; ++k) x[j] -= x[k] * block[kPanel * k + j];
+      x[j] /= block[kPanel * j + j];
+      store(at, x[j]);
+    }
   }
 }
 
 void forward(const double* panel, int64_t first, double* x) {
-  Eight sum = {};
-  for (int64_t k = 0; k < first; ++k) sum += load(panel + kPanel * k) * x[k];
+  double sum[kPanel];
+  for (int r = 0; r < kPanel; r += kLanes) {
+    Some part = {};
+    for (int64_t k = 0; k < first; ++k) part += load(panel + kPanel * k + r) * x[k];
+    store(sum + r, part);
+  }
   const double* block = panel + kPanel * first;
   for (int j = 0; j < kPanel; ++j) {
     double rest = x[first + j] - sum[j];
@@ -77,11 +85,13 @@ void backward(const double* panel, int64_t first, double* x) {
     for (int k = j + 1; k < kPanel; ++k) rest -= block[kPanel * j + k] * x[first + k];
     x[first + j] = rest / block[kPanel * j + j];
   }
-  const Eight found = load(x + first);
   for (int64_t k = 0; k < first; ++k) {
-    const Eight part = found * load(panel + kPanel * k);
-    x[k] -=
-        ((part[0] + part[4]) + (part[2] + part[6])) + ((part[1] + part[5]) + (part[3] + part[7]));
+    const double* column = panel + kPanel * k;
+    Some part = {};
+    for (int r = 0; r < kPanel; r += kLanes) part += load(x + first + r) * load(column + r);
+    double sum = 0.0;
+    for (int r = 0; r < kLanes; ++r) sum += part[r];
+    x[k] -= sum;
   }
 }
 

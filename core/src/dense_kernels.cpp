@@ -1,29 +1,36 @@
 // Compiled once per instruction set, like row_kernels.cpp, and under the same rule: no standard
 // template, and no inline function that another file could share.
 #include "pegasos/dense_blocks.hpp"
+#include "register.hpp"
 
 namespace pegasos::PEGASOS_KERNELS {
 namespace {
 
 using std::int64_t;
 
-typedef double Eight __attribute__((vector_size(64)));
+constexpr int kLanes = kRegister / 8;
+constexpr int kGroup = 8;  // columns, which are kParts vectors
+constexpr int kParts = kGroup / kLanes;
+constexpr int kTogether = kLanes > 2 ? 4 : 2;  // rows whose products are taken at once
+
+typedef double Some __attribute__((vector_size(kRegister)));
 
 template <class V>
-struct EightStored {
-  typedef V type __attribute__((vector_size(8 * sizeof(V))));
+struct SomeStored {
+  typedef V type __attribute__((vector_size(kLanes * sizeof(V))));
 };
 
 template <class V>
-Eight load(const V* values) {
-  typename EightStored<V>::type stored;
+Some load(const V* values) {
+  typename SomeStored<V>::type stored;
   __builtin_memcpy(&stored, values, sizeof(stored));
-  return __builtin_convertvector(stored, Eight);
+  return __builtin_convertvector(stored, Some);
 }
 
-Eight all(double value) { return Eight{} + value; }
-
-double sum_of(Eight part) {
+// Eight values, added up in the same order whatever a register holds.
+double sum_of(const Some* parts) {
+  double part[kGroup];
+  __builtin_memcpy(part, parts, sizeof(part));
   return ((part[0] + part[4]) + (part[2] + part[6])) + ((part[1] + part[5]) + (part[3] + part[7]));
 }
 
@@ -34,32 +41,36 @@ const V* row_of(const RowsView& x, int64_t id) {
 
 // Rows are asked for ahead of time: read four at a time, or a few columns of each, they are no
 // stream that the processor would recognise.
-constexpr int64_t kLine = 64;   // bytes
-constexpr int64_t kFar = 6400;  // bytes ahead, but at least four rows
-constexpr int64_t kNear = 12;   // rows ahead
+constexpr int64_t kLine = 64;     // bytes
+constexpr int64_t kFar = 6400;    // bytes ahead, but at least four rows
+constexpr int64_t kNear = 12;     // rows ahead
+constexpr int64_t kShort = 4096;  // bytes of rows that are asked for as a whole
 
 template <class V>
-int64_t values_ahead(const RowsView& x) {
-  const int64_t rows = kFar / (x.d * static_cast<int64_t>(sizeof(V)));
-  return x.row_stride * (rows < 4 ? 4 : rows);
+int64_t bytes_of(const RowsView& x) {
+  return x.d * static_cast<int64_t>(sizeof(V));
 }
 
-// `Count` rows share the loads of w. The last vector of a row overlaps the one before it, and
-// `tail` has zeros there.
+// `Count` rows share the loads of w. The last eight of a row overlap those before them, and `tail`
+// has zeros there.
 template <class V, int Count>
-void dot_rows(const RowsView& x, const int64_t* ids, const double* w, Eight tail, int64_t ahead,
-              double* out) {
+void dot_rows(const RowsView& x, const int64_t* ids, const double* w, const double* tail,
+              const int64_t* later, double* out) {
   const V* row[Count];
-  Eight sum[Count];
+  const V* next[Count];
+  Some sum[Count][kParts];
   for (int i = 0; i < Count; ++i) {
     row[i] = row_of<V>(x, ids[i]);
-    sum[i] = tail * load(row[i] + x.d - 8);
+    next[i] = row_of<V>(x, later[i]);
+    for (int p = 0; p < kParts; ++p) {
+      sum[i][p] = load(tail + p * kLanes) * load(row[i] + x.d - kGroup + p * kLanes);
+    }
   }
-  for (int64_t j = 0; j + 8 <= x.d; j += 8) {
-    const Eight weights = load(w + j);
-    for (int i = 0; i < Count; ++i) {
-      __builtin_prefetch(row[i] + j + ahead);
-      sum[i] += weights * load(row[i] + j);
+  for (int64_t j = 0; j + kGroup <= x.d; j += kGroup) {
+    for (int i = 0; i < Count; ++i) __builtin_prefetch(next[i] + j);
+    for (int p = 0; p < kParts; ++p) {
+      const Some weights = load(w + j + p * kLanes);
+      for (int i = 0; i < Count; ++i) sum[i][p] += weights * load(row[i] + j + p * kLanes);
     }
   }
   for (int i = 0; i < Count; ++i) out[i] = sum_of(sum[i]) + x.bias * w[x.d];
@@ -67,7 +78,7 @@ void dot_rows(const RowsView& x, const int64_t* ids, const double* w, Eight tail
 
 template <class V>
 void products(const RowsView& x, const int64_t* ids, int64_t count, const double* w, double* out) {
-  if (x.d < 8) {
+  if (x.d < kGroup) {
     for (int64_t i = 0; i < count; ++i) {
       const V* row = row_of<V>(x, ids[i]);
       double sum = x.bias * w[x.d];
@@ -76,49 +87,65 @@ void products(const RowsView& x, const int64_t* ids, int64_t count, const double
     }
     return;
   }
-  Eight tail = {};
-  for (int64_t j = x.d / 8 * 8; j < x.d; ++j) tail[j - (x.d - 8)] = w[j];
-  const int64_t ahead = values_ahead<V>(x);
+  double tail[kGroup] = {};
+  for (int64_t j = x.d / kGroup * kGroup; j < x.d; ++j) tail[j - (x.d - kGroup)] = w[j];
+  const int64_t far = kFar / bytes_of<V>(x);
+  const int64_t ahead = far < 4 ? 4 : far;
   int64_t i = 0;
-  for (; i + 4 <= count; i += 4) dot_rows<V, 4>(x, ids + i, w, tail, ahead, out + i);
-  for (; i < count; ++i) dot_rows<V, 1>(x, ids + i, w, tail, ahead, out + i);
+  for (; i + kTogether <= count; i += kTogether) {
+    int64_t later[kTogether];
+    for (int64_t k = 0; k < kTogether; ++k) {  // after the block, rows are likely to go on
+      const int64_t at = i + ahead + k;
+      later[k] = at < count ? ids[at] : ids[count - 1] + (at - count + 1);
+    }
+    dot_rows<V, kTogether>(x, ids + i, w, tail, later, out + i);
+  }
+  for (; i < count; ++i) dot_rows<V, 1>(x, ids + i, w, tail, ids + i, out + i);
 }
 
-// `Sums` sums over the rows of the `Width` vectors of columns from `first` on.
+// `Sums` sums over the rows of `Width` groups of columns from `first` on.
 template <class V, int Sums, int Width>
 void add_columns(const RowsView& x, const int64_t* ids, int64_t count, const double* factors,
                  int64_t first, double* out) {
-  Eight sum[Sums][Width] = {};
+  constexpr int vectors = Width * kParts;
+  Some sum[Sums][vectors] = {};
   for (int64_t i = 0; i < count; ++i) {
     const V* row = row_of<V>(x, ids[i]) + first;
-    if (first == 0 && i + kNear < count) {  // later columns find their rows in the cache
+    // Later columns find their rows in the cache.
+    if (first == 0 && i + kNear < count && bytes_of<V>(x) <= kShort) {
       const V* next = row_of<V>(x, ids[i + kNear]);
       for (int64_t j = 0; j < x.d; j += kLine / static_cast<int64_t>(sizeof(V))) {
         __builtin_prefetch(next + j);
       }
     }
-    Eight values[Width];
-    for (int p = 0; p < Width; ++p) values[p] = load(row + 8 * p);
+    Some values[vectors];
+    for (int p = 0; p < vectors; ++p) values[p] = load(row + p * kLanes);
     for (int k = 0; k < Sums; ++k) {
-      const Eight factor = all(factors[k * kBlockRows + i]);
-      for (int p = 0; p < Width; ++p) sum[k][p] += factor * values[p];
+      const double factor = factors[k * kBlockRows + i];
+      for (int p = 0; p < vectors; ++p) sum[k][p] += factor * values[p];
     }
   }
   for (int k = 0; k < Sums; ++k) {
     double* line = out + k * (x.d + 1) + first;
-    for (int p = 0; p < Width; ++p) {
-      for (int j = 0; j < 8; ++j) line[8 * p + j] += sum[k][p][j];
+    for (int p = 0; p < vectors; ++p) {
+      for (int j = 0; j < kLanes; ++j) line[p * kLanes + j] += sum[k][p][j];
     }
   }
 }
 
+// Groups of columns whose sums stay in registers, of which there are 32 or 16.
+template <int Sums>
+constexpr int kWidest = kLanes == 8 ? 4 : (kLanes == 4 && Sums < 3 ? 2 : 1);
+
 template <class V, int Sums>
 void add_sums(const RowsView& x, const int64_t* ids, int64_t count, const double* factors,
               double* out) {
+  constexpr int widest = kWidest<Sums>;
   int64_t j = 0;
-  for (; j + 32 <= x.d; j += 32) add_columns<V, Sums, 4>(x, ids, count, factors, j, out);
-  for (; j + 16 <= x.d; j += 16) add_columns<V, Sums, 2>(x, ids, count, factors, j, out);
-  for (; j + 8 <= x.d; j += 8) add_columns<V, Sums, 1>(x, ids, count, factors, j, out);
+  for (; j + widest * kGroup <= x.d; j += widest * kGroup) {
+    add_columns<V, Sums, widest>(x, ids, count, factors, j, out);
+  }
+  for (; j + kGroup <= x.d; j += kGroup) add_columns<V, Sums, 1>(x, ids, count, factors, j, out);
   const int64_t rest = x.d - j;
   for (int k = 0; k < Sums; ++k) {
     const double* factor = factors + k * kBlockRows;
@@ -152,39 +179,54 @@ void pack(const RowsView& x, const int64_t* ids, int64_t count, const double* ro
           double* packed) {
   for (int64_t i = 0; i < count; ++i) {
     const V* row = row_of<V>(x, ids[i]);
-    double* out = packed + 8 * i;
-    const Eight factor = all(root[i]);
+    double* out = packed + kGroup * i;
     int64_t j = 0;
-    for (; j + 8 <= x.d; j += 8, out += 8 * count) {
-      const Eight values = factor * load(row + j);
-      __builtin_memcpy(out, &values, sizeof(values));
+    for (; j + kGroup <= x.d; j += kGroup, out += kGroup * count) {
+      for (int p = 0; p < kGroup; p += kLanes) {
+        const Some values = root[i] * load(row + j + p);
+        __builtin_memcpy(out + p, &values, sizeof(values));
+      }
     }
-    double last[8] = {};
+    double last[kGroup] = {};
     for (int64_t q = 0; j + q < x.d; ++q) last[q] = root[i] * static_cast<double>(row[j + q]);
     last[x.d - j] = root[i] * constant;
     __builtin_memcpy(out, last, sizeof(last));
   }
 }
 
-// Eight rows of the matrix x `Width` panels of columns.
+// kLanes rows of the matrix x `Width` panels of columns: as many sums as registers hold.
 template <int Width>
-void add_tile(const double* left, const double* right, int64_t count, double* gram, int64_t size,
+void add_part(const double* left, const double* right, int64_t count, double* gram, int64_t size,
               int64_t rows, int64_t columns) {
-  Eight sum[8][Width] = {};
+  Some sum[kLanes][Width * kParts] = {};
   for (int64_t i = 0; i < count; ++i) {
-    Eight values[Width];
-    for (int q = 0; q < Width; ++q) values[q] = load(right + (q * count + i) * 8);
-    for (int p = 0; p < 8; ++p) {
-      const Eight factor = all(left[8 * i + p]);
-      for (int q = 0; q < Width; ++q) sum[p][q] += factor * values[q];
+    Some values[Width * kParts];
+    for (int q = 0; q < Width * kParts; ++q) {
+      values[q] = load(right + (q / kParts * count + i) * kGroup + q % kParts * kLanes);
+    }
+    for (int p = 0; p < kLanes; ++p) {
+      const double factor = left[kGroup * i + p];
+      for (int q = 0; q < Width * kParts; ++q) sum[p][q] += factor * values[q];
     }
   }
   for (int64_t p = 0; p < rows; ++p) {
-    double line[8 * Width];
+    double line[kGroup * Width];
     __builtin_memcpy(line, sum[p], sizeof(line));
     for (int64_t q = 0; q < columns; ++q) gram[p * size + q] += line[q];
   }
 }
+
+// Up to eight rows.
+template <int Width>
+void add_tile(const double* left, const double* right, int64_t count, double* gram, int64_t size,
+              int64_t rows, int64_t columns) {
+  for (int64_t p = 0; p < rows; p += kLanes) {
+    const int64_t here = rows - p < kLanes ? rows - p : kLanes;
+    add_part<Width>(left + p, right, count, gram + p * size, size, here, columns);
+  }
+}
+
+constexpr int64_t kPanels = kLanes == 8 ? 3 : 1;  // of a tile
 
 template <class V>
 void gram(const RowsView& x, const int64_t* ids, int64_t count, const double* root, double constant,
@@ -199,10 +241,12 @@ void gram(const RowsView& x, const int64_t* ids, int64_t count, const double* ro
       const double* right = packed + q * 8 * count;
       double* target = out + 8 * p * size + 8 * q;
       const int64_t left_over = size - 8 * q;
-      const int64_t width = panels - q < 3 ? panels - q : 3;
+      const int64_t width = panels - q < kPanels ? panels - q : kPanels;
       const int64_t columns = left_over < 8 * width ? left_over : 8 * width;
-      if (width == 3) add_tile<3>(left, right, count, target, size, rows, columns);
-      if (width == 2) add_tile<2>(left, right, count, target, size, rows, columns);
+      if constexpr (kPanels > 1) {
+        if (width == 3) add_tile<3>(left, right, count, target, size, rows, columns);
+        if (width == 2) add_tile<2>(left, right, count, target, size, rows, columns);
+      }
       if (width == 1) add_tile<1>(left, right, count, target, size, rows, columns);
       q += width;
     }

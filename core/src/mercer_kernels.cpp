@@ -1,6 +1,7 @@
 // Compiled once per instruction set, like row_kernels.cpp, and under the same rule: no standard
 // template, and no inline function that another file could share.
 #include "pegasos/mercer.hpp"
+#include "register.hpp"
 
 namespace pegasos::PEGASOS_KERNELS {
 namespace {
@@ -22,14 +23,14 @@ struct Series {
   constexpr T operator[](int k) const { return values[k]; }
 };
 
-// A vector of 64 bytes of T, and what exp needs to know of T.
+// A vector of T, and what exp needs to know of T.
 template <class T>
 struct Wide;
 template <>
 struct Wide<float> {
-  typedef float V __attribute__((vector_size(64)));
-  typedef int32_t Bits __attribute__((vector_size(64)));
-  static constexpr int64_t lanes = 16;
+  typedef float V __attribute__((vector_size(kRegister)));
+  typedef int32_t Bits __attribute__((vector_size(kRegister)));
+  static constexpr int64_t lanes = kRegister / 4;
   static constexpr int terms = 7, mantissa = 23, bias = 127;
   static constexpr Series<float, terms> series{};
   static constexpr float least = -87.0F, most = 88.0F;  // exp is a normal number between
@@ -38,9 +39,9 @@ struct Wide<float> {
 };
 template <>
 struct Wide<double> {
-  typedef double V __attribute__((vector_size(64)));
-  typedef int64_t Bits __attribute__((vector_size(64)));
-  static constexpr int64_t lanes = 8;
+  typedef double V __attribute__((vector_size(kRegister)));
+  typedef int64_t Bits __attribute__((vector_size(kRegister)));
+  static constexpr int64_t lanes = kRegister / 8;
   static constexpr int terms = 13, mantissa = 52, bias = 1023;
   static constexpr Series<double, terms> series{};
   static constexpr double least = -708.0, most = 709.0;
@@ -190,8 +191,15 @@ void sums(const double* tile, int64_t rows, int64_t lanes, int64_t used, const d
     double* const to = out + i * outputs;
     int64_t lane = 0;
     if (outputs == 1) {
-      V sum{};
-      for (; lane + 8 <= used; lane += 8) sum += load<V>(row + lane) * load<V>(coef + lane);
+      constexpr int64_t step = Wide<double>::lanes;
+      V sums[8 / step] = {};
+      for (; lane + 8 <= used; lane += 8) {
+        for (int64_t k = 0; k < 8; k += step) {
+          sums[k / step] += load<V>(row + lane + k) * load<V>(coef + lane + k);
+        }
+      }
+      double sum[8];
+      __builtin_memcpy(sum, sums, sizeof(sum));
       to[0] += ((sum[0] + sum[4]) + (sum[2] + sum[6])) + ((sum[1] + sum[5]) + (sum[3] + sum[7]));
     }
     for (; lane < used; ++lane) {

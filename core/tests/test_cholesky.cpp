@@ -73,7 +73,7 @@ TEST(solutions_by_a_factor_solve_the_raised_system) {
 }
 
 TEST(a_factor_has_the_same_bits_on_any_number_of_threads) {
-  const int64_t size = 801;
+  const int64_t size = 401;
   std::vector<double> matrix(static_cast<std::size_t>(size * size));
   Random random(7);
   for (double& value : matrix) value = random.real(-1.0, 1.0);
@@ -82,6 +82,22 @@ TEST(a_factor_has_the_same_bits_on_any_number_of_threads) {
   const std::vector<double> one = factor_of(raised, 1, found);
   CHECK(found);
   for (int64_t threads : {2, 3, 40}) CHECK(factor_of(raised, threads, found) == one && found);
+}
+
+TEST(a_factor_is_written_over_what_was_there) {
+  for (int64_t size : {5, 20, 33}) {
+    CONTEXT("size " << size);
+    const std::vector<double> matrix = random_matrix(size, size);
+    const Raised raised{matrix.data(), size, 0.5, 0.5, 0.0};
+    bool found = false;
+    const std::vector<double> once = factor_of(raised, 1, found);
+    std::vector<double> again = once;
+    Raised wrong = raised;
+    wrong.penalty = -100.0;
+    CHECK(!cholesky(wrong, 1, again.data()));
+    CHECK(cholesky(raised, 1, again.data()));
+    CHECK(again == once);
+  }
 }
 
 TEST(a_matrix_that_is_not_positive_definite_has_no_factor) {

@@ -138,8 +138,8 @@ def test_coarse_numbers_are_trained_on_as_they_are(solver, kind):
 def test_the_matrix_is_made_of_a_sample_of_the_rows(monkeypatch):
     counts = []
 
-    def counted(scale, norms, rows, draws, **options):
-        found = sampled(scale, norms, rows, draws, **options)
+    def counted(scale, norms, rows, draws):
+        found = sampled(scale, norms, rows, draws)
         counts.append((rows, int(torch.count_nonzero(found))))
         return found
 
@@ -204,6 +204,18 @@ def test_rows_drawn_in_order_are_right_on_average_and_heavy_ones_come_as_often_a
     np.testing.assert_allclose((total / 2000 * norms).sum(), mass.sum(), rtol=1e-9)
     np.testing.assert_allclose((total / 2000)[:3], scale[:3], rtol=0.01)
     np.testing.assert_allclose((total / 2000)[3:500].sum(), scale[3:500].sum(), rtol=0.1)
+
+
+def test_no_row_without_mass_is_drawn_however_late_the_draws_are():
+    norms = torch.ones(20_000, dtype=torch.float64)
+    norms[-1] = 0.0
+    scale = torch.ones_like(norms)
+    scale[-2] = 0.0
+    for rows in (1536, 3000, 5000):  # float32 would round up at some
+        late = torch.full((rows,), 1 - 2.0**-40, dtype=torch.float64)
+        some, weights = drawn(scale, norms, rows, late)
+        assert int(some.max()) == 20_000 - 3
+        assert float(weights.max()) < 20
 
 
 def test_drawing_from_rows_that_weigh_nothing_adds_nothing():

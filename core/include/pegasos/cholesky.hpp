@@ -22,8 +22,8 @@ struct Raised {
 };
 
 // Writes the factor, padded(size)^2 values; false if there is none. The same bits whatever the
-// number of threads.
-bool cholesky(const Raised& raised, std::int64_t threads, double* factor);
+// number of threads, which meet after every eight columns.
+bool cholesky(const Raised& raised, std::int64_t most_threads, double* factor);
 
 // x: padded(size) values, the right-hand side, then the solution; zeros after the first `size`.
 void cholesky_solve(std::int64_t size, const double* factor, double* x);

@@ -185,7 +185,8 @@ void each_batch(RowBlock& block, bool squared, double b, const Visit& visit) {
   }
 }
 
-inline constexpr std::int64_t kPieces = 4;  // a thread
+inline constexpr std::int64_t kPieces = 4;           // a thread
+inline constexpr std::int64_t kFewValues = 1 << 20;  // of all pieces
 
 inline void merge(double& to, double from) { to += from; }
 
@@ -205,7 +206,7 @@ Sum in_shares(const ProblemView& problem, Span span, std::int64_t most, std::int
   const std::int64_t threads =
       std::max<std::int64_t>(1, std::min({problem.threads, most, rows / worth}));
   std::int64_t pieces = threads;
-  if (threads > 1 && size * threads * kPieces <= rows) {
+  if (threads > 1 && size * threads * kPieces <= std::min(rows, kFewValues)) {
     pieces = std::min(threads * kPieces, rows / worth);
   }
   std::vector<double> buffers(static_cast<std::size_t>((pieces - 1) * size));

@@ -50,9 +50,10 @@ class ClusterProblem(RemoteProblem):
         """(K,) sums of c over y = +1, and over y = -1."""
         return self.sides
 
-    def take(self, lanes: NDArray[np.intp], threads: int | None = None) -> ClusterProblem:  # noqa: ARG002
+    def take(self, lanes: NDArray[np.intp], threads: int | None = None) -> ClusterProblem:
         """The problem of some of the lanes."""
-        return self.taken(lanes, sides=(self.sides[0][lanes], self.sides[1][lanes]))
+        sides = self.sides[0][lanes], self.sides[1][lanes]
+        return self.taken(lanes, sides=sides, threads=threads or self.threads)
 
 
 def cluster_rows(about: dict[str, dict[str, Any]]) -> ClusterRows:

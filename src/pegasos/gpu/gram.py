@@ -2,10 +2,11 @@
 
 The matrix only steers: residuals are exact, and what the matrix errs is mended by the next step.
 So it is a sample's at first: rows are drawn with probabilities in proportion to D |x|^2, at most 1,
-and weigh the more the less likely they were, so that the heavy ones are all there. On a GPU the
-rows times the roots of D are rounded to sums of two bfloat16 numbers (one is too coarse where few
-rows weigh far more than the rest, as they do near the optimum). Where that does not do, nothing is
-rounded, then there are more rows, and then all.
+and weigh the more the less likely they were, so that the heavy ones are all there (``sampled``, for
+several lanes), or as often as they weigh (``drawn``, for one). On a GPU the rows times the roots of
+D are rounded to sums of two bfloat16 numbers (one is too coarse where few rows weigh far more than
+the rest, as they do near the optimum). Where that does not do, nothing is rounded, then there are
+more rows, and then all.
 """
 
 from __future__ import annotations
@@ -32,24 +33,25 @@ class Precision:
 LEVELS = (Precision(128, 2), Precision(128), Precision(1024), Precision())
 """From what is nearly always enough to all there is."""
 
+_ROUNDS = 4
 _PIECE_VALUES = 1 << 27
 _SUMMED = 8192  # rows that are added up in float32
 _FEW = 0.7  # share of rows below which those that count are gathered
 _TICKS = 2.0**52  # that all rows weigh together, where they are counted
-_TINY = 1e-300
+_TINY = 1e-290  # by which the ticks can be divided
 
 
-def sampled(scale: Tensor, norms: Tensor, rows: float, draws: Tensor, rounds: int = 4) -> Tensor:
+def sampled(scale: Tensor, norms: Tensor, rows: float, draws: Tensor) -> Tensor:
     """(K, n) scales of about so many rows of each lane, the others 0; draws are in [0, 1).
 
-    ``rounds`` make the number more exact where a few rows weigh far more than the rest.
+    Rounds make the number more exact where a few rows weigh far more than the rest.
     """
     if rows >= scale.shape[1] / 2:
         return scale
     mass = scale * norms
     # Rows above the limit are all there; below it they share what is left by their mass.
     limit = mass.sum(1, keepdim=True) / rows
-    for _ in range(rounds):
+    for _ in range(_ROUNDS):
         above = mass >= limit
         left = torch.where(above, 0.0, mass).sum(1, keepdim=True)
         limit = left / (rows - above.sum(1, keepdim=True)).clamp(min=rows / 2)
@@ -67,8 +69,9 @@ def drawn(scale: Tensor, norms: Tensor, rows: int, draws: Tensor) -> tuple[Tenso
     mass = scale * norms
     total = mass.sum()
     ends = (mass * (_TICKS / total.clamp(min=_TINY))).to(torch.int64).cumsum(0)
-    at = (torch.arange(rows, device=mass.device) + draws) * (ends[-1] / rows)
-    some = torch.searchsorted(ends, at.to(torch.int64), right=True).clamp_(max=len(mass) - 1)
+    at = (torch.arange(rows, device=mass.device) + draws) * (ends[-1].double() / rows)
+    last = ends[-1] - 1  # of a row with mass, however the product was rounded
+    some = torch.searchsorted(ends, torch.minimum(at.to(torch.int64), last), right=True)
     return some, total / rows / norms[some].clamp(min=_TINY)
 
 

@@ -31,7 +31,7 @@ _MOST = 0.8  # share of rows above which those that change are not picked out
 
 
 class _Rows:
-    """Some rows of a lane, their slacks and how they change along a direction."""
+    """Some rows of a lane, their slacks and their products with a direction."""
 
     def __init__(self, blocks: Any, fixed: Fixed, norms: Tensor) -> None:
         self.blocks, self.fixed, self.norms = blocks, fixed, norms

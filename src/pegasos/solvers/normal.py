@@ -11,6 +11,7 @@ from pegasos.problem import Problem
 LARGEST_D = 10_000
 _BLOCK_VALUES = 1 << 23  # values of X in a range of rows
 _BLOCK_PRODUCTS = 1 << 31  # products of two values in its Gram matrix
+_SHARED = 2048  # rows of a matrix that threads factor together: they wait for each other often
 
 
 def check_features(name: str, d: int) -> None:
@@ -44,6 +45,7 @@ def factor(gram: Floats, s: float, intercept: float | None, threads: int, out: F
     that is not positive definite is lifted a little.
     """
     last = s if intercept is None else intercept
+    threads = threads if len(gram) >= _SHARED else 1
     lift = 0.0
     while lift < 1:
         if _core.cholesky(gram, s, last, lift, threads, out):
