@@ -34,9 +34,9 @@ from pegasos.solvers.interior import InteriorPoint
 from pegasos.solvers.newton import Newton
 
 VISIT, DENSE_VALUE, SPARSE_VALUE = 45.0, 0.75, 1.0
-ROW, DENSE_PASS, SPARSE_PASS, DENSE_GRAM, SPARSE_GRAM, FACTOR = 120.0, 4.0, 10.0, 0.062, 1.8, 0.03
+ROW, DENSE_PASS, SPARSE_PASS, DENSE_GRAM, SPARSE_GRAM, FACTOR = 120.0, 2.5, 10.0, 0.045, 1.8, 0.015
 DENSE_ITERATIONS, SPARSE_ITERATIONS = 12.0, 20.0  # to 1e-3; one more for each further digit
-NEWTON_ROW, DENSE_NEWTON_PASS, SPARSE_NEWTON_PASS, NEWTON_GRAMS = 30.0, 0.4, 1.5, 1.5
+NEWTON_ROW, DENSE_NEWTON_PASS, SPARSE_NEWTON_PASS, NEWTON_GRAMS = 30.0, 0.25, 1.5, 1.5
 NEWTON_ITERATIONS = 10.0  # to 1e-3; three more for each further digit
 NEWTON_ROWS, DENSE_NEWTON_ROWS = 200, 64  # for every feature; on fewer, its steps are short
 SLOWER = 1.5  # than the gaps of the last passes promise
