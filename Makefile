@@ -12,8 +12,9 @@ CHECKED_CPP = $(shell git ls-files 'core/*.hpp' 'core/*.cpp')
 demo: $(VENV)/installed
 	$(BIN)/python -m pegasos.demo
 
+# Files of tests side by side, on as many processes as there are cores, at most four.
 test: $(VENV)/installed core-test
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -m "not slow" -n auto --maxprocesses 4 --dist loadfile
 
 # What runs on a GPU, on torch's CPU device; kernels by Triton's interpreter.
 test-gpu: $(VENV)/gpu-tools
