@@ -8,9 +8,6 @@ namespace {
 
 using std::int64_t;
 
-constexpr int kLanes = kRegister / 8;
-typedef double Some __attribute__((vector_size(kRegister)));
-
 Some load(const double* values) {
   Some out;
   __builtin_memcpy(&out, values, sizeof(out));

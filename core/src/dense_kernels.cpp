@@ -8,12 +8,9 @@ namespace {
 
 using std::int64_t;
 
-constexpr int kLanes = kRegister / 8;
 constexpr int kGroup = 8;  // columns, which are kParts vectors
 constexpr int kParts = kGroup / kLanes;
 constexpr int kTogether = kLanes > 2 ? 4 : 2;  // rows whose products are taken at once
-
-typedef double Some __attribute__((vector_size(kRegister)));
 
 template <class V>
 struct SomeStored {

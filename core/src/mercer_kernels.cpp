@@ -39,9 +39,9 @@ struct Wide<float> {
 };
 template <>
 struct Wide<double> {
-  typedef double V __attribute__((vector_size(kRegister)));
+  typedef Some V;
   typedef int64_t Bits __attribute__((vector_size(kRegister)));
-  static constexpr int64_t lanes = kRegister / 8;
+  static constexpr int64_t lanes = kLanes;
   static constexpr int terms = 13, mantissa = 52, bias = 1023;
   static constexpr Series<double, terms> series{};
   static constexpr double least = -708.0, most = 709.0;

@@ -1,4 +1,4 @@
-// How wide a register is, for the kernels that are compiled once per instruction set. GCC keeps
+// What a register holds, for the kernels that are compiled once per instruction set. GCC keeps
 // arrays of wider vectors in memory, and compares them lane by lane, which takes many times as
 // long.
 #pragma once
@@ -13,6 +13,9 @@ constexpr int kRegister = 32;
 #else
 constexpr int kRegister = 16;
 #endif
+constexpr int kLanes = kRegister / 8;  // doubles
+
+typedef double Some __attribute__((vector_size(kRegister)));
 
 }  // namespace
 }  // namespace pegasos::PEGASOS_KERNELS

@@ -9,8 +9,6 @@ namespace {
 
 using std::uint8_t;
 
-constexpr int64_t kLanes = kRegister / 8;
-typedef double Some __attribute__((vector_size(kRegister)));
 typedef int64_t Places __attribute__((vector_size(kRegister)));
 typedef float Floats __attribute__((vector_size(kRegister / 2)));
 typedef uint8_t Bytes __attribute__((vector_size(kRegister / 8)));

@@ -33,7 +33,7 @@ class Precision:
 LEVELS = (Precision(128, 2), Precision(128), Precision(1024), Precision())
 """From what is nearly always enough to all there is."""
 
-_ROUNDS = 4
+_ROUNDS = 4  # that find the limit above which rows are all there
 _PIECE_VALUES = 1 << 27
 _SUMMED = 8192  # rows that are added up in float32
 _FEW = 0.7  # share of rows below which those that count are gathered
@@ -42,10 +42,7 @@ _TINY = 1e-290  # by which the ticks can be divided
 
 
 def sampled(scale: Tensor, norms: Tensor, rows: float, draws: Tensor) -> Tensor:
-    """(K, n) scales of about so many rows of each lane, the others 0; draws are in [0, 1).
-
-    Rounds make the number more exact where a few rows weigh far more than the rest.
-    """
+    """(K, n) scales of about so many rows of each lane, the others 0; draws are in [0, 1)."""
     if rows >= scale.shape[1] / 2:
         return scale
     mass = scale * norms
