@@ -10,7 +10,7 @@ from statistics import median
 
 import torch
 
-from pegasos.gpu import newton, passes
+from pegasos.gpu import certify, newton, newton_rows, passes
 from pegasos.gpu.stream import Stream
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -98,37 +98,44 @@ class Traffic:
     @contextmanager
     def counted(self):
         """Of the passes of both solvers, wherever the rows are."""
-        kept = {
-            (module, name): vars(module)[name]
-            for module in (passes, newton)
-            for name in ("products", "sums", "add_gram", "add_some")
-            if name in vars(module)
-        }
-
-        def whole(work):
-            def counting(X, *rest, **more):
-                self.bytes += X.nbytes
-                return work(X, *rest, **more)
-
-            return counting
-
-        def matrix(work):
-            def counting(X, picked, *rest):
-                # Scales of all rows, or the numbers of some.
-                rows = len(picked) if picked.ndim == 1 else int(torch.count_nonzero(picked))
-                self.bytes += rows * X.shape[1] * X.element_size()
-                self.flops += 2 * rows * X.shape[1] ** 2
-                return work(X, picked, *rest)
-
-            return counting
-
-        for (module, name), work in kept.items():
-            vars(module)[name] = (matrix if name.startswith("add") else whole)(work)
+        counting = {
+            (passes, "products"): self._whole, (passes, "sums"): self._whole,
+            (passes, "add_gram"): self._matrix, (newton, "products"): self._whole,
+            (newton, "add_some"): self._matrix, (newton, "_changed"): self._changed,
+            (newton_rows, "seen"): self._whole, (certify, "products_and_sums"): self._whole,
+        }  # fmt: skip
+        kept = {(module, name): vars(module)[name] for module, name in counting}
+        for (module, name), count in counting.items():
+            vars(module)[name] = count(kept[module, name])
         try:
             yield self
         finally:
             for (module, name), work in kept.items():
                 vars(module)[name] = work
+
+    def _whole(self, work):
+        def counting(X, *rest, **more):
+            self.bytes += X.nbytes
+            return work(X, *rest, **more)
+
+        return counting
+
+    def _changed(self, work):
+        def counting(X, change):
+            self.bytes += int(torch.count_nonzero(change)) * X.shape[1] * X.element_size()
+            return work(X, change)
+
+        return counting
+
+    def _matrix(self, work):
+        def counting(X, picked, *rest):
+            # Scales of all rows, or the numbers of some.
+            rows = len(picked) if picked.ndim == 1 else int(torch.count_nonzero(picked))
+            self.bytes += rows * X.shape[1] * X.element_size()
+            self.flops += 2 * rows * X.shape[1] ** 2
+            return work(X, picked, *rest)
+
+        return counting
 
     @contextmanager
     def streamed(self):

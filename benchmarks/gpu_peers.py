@@ -1,9 +1,9 @@
 """Optimisers in plain torch for the same objective on the same device, tuned by an oracle.
 
 ``lbfgs``: torch.optim.LBFGS on the full batch of a Huberised hinge, whose width falls from run to
-run, each from the one before; it gives up when three steps in a row are no better. ``sgd``:
+run, each from the one before; it goes on when three steps in a row are no better. ``sgd``:
 mini-batches with steps eta / (1 + lam eta t), the weights averaged over the last half; it gives up
-after 100 epochs. Looking at the true objective is not counted.
+after 1000 epochs. Looking at the true objective is not counted.
 """
 
 import time
@@ -11,17 +11,21 @@ import time
 import torch
 
 from benchmarks.gpu_data import wait
+from pegasos.gpu.products import products
 
-SMOOTHING = ((0.3,), (0.1,), (0.3, 0.03), (0.3, 0.03, 0.003), (0.1, 0.01, 0.001))
-ETAS = (0.03, 0.3, 3.0)
+SMOOTHING = (
+    (0.3,), (0.1,), (0.3, 0.03), (0.3, 0.03, 0.003), (0.1, 0.01, 0.001), (0.1, 0.01, 0.001, 0.0001),
+)  # fmt: skip
+ETAS = (0.1, 0.3, 1.0, 3.0)
 BATCHES = (16384, 131072)
-EPOCHS = 100
+EPOCHS = 1000
 
 
 def objective(X, y, lam, w):
-    """lam/2 |w|^2 + mean hinge loss, summed in float64."""
-    loss = (1 - y * (X @ w)).clamp(min=0).double().mean()
-    return float(lam / 2 * (w.double() @ w.double()) + loss)
+    """lam/2 |w|^2 + mean hinge loss, in float64."""
+    w = w.double()
+    loss = (1 - y * products(X, w[None], exact=True)[0]).clamp(min=0).mean()
+    return float(lam / 2 * (w @ w) + loss)
 
 
 class Race:
@@ -43,10 +47,6 @@ class Race:
         for target in self.targets:
             if primal <= target and target not in self.reached:
                 self.reached[target] = self.spent
-
-    def until(self, target):
-        """Seconds to the target, or until the run ended without it."""
-        return self.reached.get(target, self.spent)
 
     @property
     def over(self):
@@ -73,7 +73,7 @@ def lbfgs(X, y, lam, race, *widths):
             race.stop()
             primal = objective(X, y, lam, w.detach())
             race.see(primal)
-            worse = worse + 1 if primal > best * (1 - 1e-7) else 0
+            worse = worse + 1 if primal > best * (1 - 1e-9) else 0
             best = min(best, primal)
 
 
@@ -91,7 +91,7 @@ def sgd(X, y, lam, race, eta, batch):
         if race.over:
             return
         race.start()
-        if epoch in (1, 2, 4, 8, 16, 32, 64):
+        if epoch & (epoch - 1) == 0:  # a power of two
             mean, counted = torch.zeros_like(w), 0
         for lo in range(0, n - batch + 1, batch):
             x, s = X[lo : lo + batch], y[lo : lo + batch]
@@ -113,21 +113,18 @@ GRIDS = {
 
 
 def best_times(X, y, lam, targets, limit):
-    """{name: {target: (seconds, setting)}} of the best settings, {name: {target: seconds}} of all.
+    """{name: {target: (seconds, setting)}} of the best settings; targets none reached are left out.
 
-    Targets that no setting reached are not among the best. A whole grid's seconds are those of its
-    runs until the target, or until they end without it: for the last target all that they took.
+    The clock stops for looks at the true objective.
     """
-    best, grids = {}, {}
+    best = {}
     for name, (optimise, settings) in GRIDS.items():
-        best[name], grids[name] = {}, dict.fromkeys(targets, 0.0)
+        best[name] = {}
         optimise(X, y, lam, Race(targets, 0.0), *settings[0])  # one step or epoch: warms up
         for setting in settings:
             race = Race(targets, limit)
             optimise(X, y, lam, race, *setting)
-            for target in targets:
-                grids[name][target] += race.until(target)
             for target, seconds in race.reached.items():
                 if target not in best[name] or seconds < best[name][target][0]:
                     best[name][target] = (seconds, ", ".join(map(str, setting)))
-    return best, grids
+    return best

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
 _CERTIFY_AFTER_INTERRUPT = 0.3  # seconds an interrupted run may spend to certify its last model
 _LARGE_WEIGHTS = 1 << 24  # entries of W that take too long to go through for that
-_WORTH_CERTIFYING = 1.2  # an estimate within this factor of tol is worth a pass
 _NEVER = 1 << 62
 
 
@@ -235,7 +234,7 @@ class _Run(RunState):
         if gaps is None:
             self.schedule.without_estimates()
             return self.schedule.due(seen)
-        near = np.count_nonzero(gaps <= _WORTH_CERTIFYING * self.tol)
+        near = np.count_nonzero(gaps <= self.solver.worth_certifying * self.tol)
         return bool(4 * near >= gaps.size) and self.schedule.may_check(seen)
 
     def blaming(self) -> AbstractContextManager[None]:

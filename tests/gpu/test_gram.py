@@ -35,7 +35,7 @@ def test_rows_drawn_in_order_are_right_on_average_and_heavy_ones_come_as_often_a
     mass = scale * norms
     total = torch.zeros_like(scale)
     for _ in range(2000):
-        some, weights = drawn(scale, norms, 60, torch.from_numpy(rng.uniform(size=60)))
+        some, weights = drawn(scale, norms, mass.sum(), torch.from_numpy(rng.uniform(size=60)))
         assert len(some) == 60
         assert bool((some.diff() >= 0).all())
         times = torch.bincount(some[some < 3], minlength=3)
@@ -54,14 +54,14 @@ def test_no_row_without_mass_is_drawn_however_late_the_draws_are():
     scale[-2] = 0.0
     for rows in (1536, 3000, 5000):  # float32 would round up at some
         late = torch.full((rows,), 1 - 2.0**-40, dtype=torch.float64)
-        some, weights = drawn(scale, norms, rows, late)
+        some, weights = drawn(scale, norms, scale @ norms, late)
         assert int(some.max()) == 20_000 - 3
         assert float(weights.max()) < 20
 
 
 def test_drawing_from_rows_that_weigh_nothing_adds_nothing():
     X, nothing = torch.ones((5, 2), dtype=torch.float64), torch.zeros(5, dtype=torch.float64)
-    some, weights = drawn(nothing, nothing, 3, torch.full((3,), 0.5))
+    some, weights = drawn(nothing, nothing, nothing.sum(), torch.full((3,), 0.5))
     out = torch.zeros((3, 3), dtype=torch.float64)
     add_some(X, some, weights, 1.0, 0, out)
     assert float(out.abs().max()) < 1e-12

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 import pegasos
-from pegasos.gpu import formulas, gram, kernels, predicting, products
+from pegasos.gpu import formulas, gram, kernels, newton_rows, predicting, products
 from pegasos.gpu.certify import SUMS
 from pegasos.gpu.formulas import Direction, Fixed, Row
 from pegasos.gpu.kernels import certify, interior, newton
@@ -85,6 +85,11 @@ def test_sums_of_rows(n, d, count, kind):
     close(row_kernels.sums(X, T), T @ X.double())
     some = torch.from_numpy(np.random.default_rng(0).permutation(n)[: (n + 1) // 2])
     close(row_kernels.sums(X, T, some), T[:, some] @ X[some].double())
+    if count == 1:  # rows without a factor are not read
+        X[::2], T[:, ::2] = torch.nan, 0.0
+        kept = torch.where(T[0, :, None] != 0, X, 0).double()
+        close(row_kernels.sums(X, T, sparse=True), T @ kept)
+        X[::2] = 0.0
     # By plain tensors.
     close(products.sums(X, T, exact=True, some=some), T[:, some] @ X[some].double())
     kernels.INTERPRETED = False
@@ -115,6 +120,27 @@ def test_rows_are_rounded_to_one_or_two_numbers(n, d, kind, some):
     assert bool(((plain.double() - exact).abs() <= ulp / 2 * 1.01 * exact.abs() + 1e-30).all())
     whole = plain.double() + rest.double()
     assert bool(((whole - exact).abs() <= 1e-4 * exact.abs() + 1e-30).all())
+
+
+@pytest.mark.parametrize("rows", [1, 700, 3000])
+@pytest.mark.parametrize("n", [1, 37, 5000])
+def test_rows_drawn_by_their_mass(n, rows):
+    scale, norms = numbers(n, seed=50, least=-1.0).clamp(min=0.0), numbers(n, seed=51, least=0.1)
+    draws, total = numbers(rows, seed=52, least=0.0), scale @ norms
+    found = gram.drawn(scale, norms, total, draws)
+    kernels.INTERPRETED = False
+    for one, other in zip(found, gram.drawn(scale, norms, total, draws), strict=True):
+        close(one, other)
+
+
+@pytest.mark.parametrize(("B", "d"), [(1, 1), (3, 5), (2, 33), (5, 64)])
+def test_products_put_together(B, d):
+    parts, out = numbers(B, d, 2 * d).float(), numbers(d + 1, d + 1)
+    mine, plain = out.clone(), out.clone()
+    gram._put_together(parts, mine[:-1, :-1])
+    kernels.INTERPRETED = False
+    gram._put_together(parts, plain[:-1, :-1])
+    close(mine, plain)
 
 
 def test_factors_of_any_kind_and_layout():
@@ -273,19 +299,44 @@ def test_the_passes_of_newtons_method(n, squared, weighted):
     slack, change = numbers(n, seed=40, least=-2.0, most=2.0), numbers(n, seed=41)
     for before in (0.0, 0.7):
         mine, plain = slack.clone(), slack.clone()
-        found = newton.smoothed_point(mine, change, fixed, 0.4, before, 0.3)
-        expected = formulas.smoothed_point(plain, change, fixed, 0.4, before, 0.3)
+        norms = numbers(n, seed=44, least=0.0)
+        found = newton.smoothed_point(mine, change, norms, fixed, 0.4, before, 0.3, 0.5)
+        expected = formulas.smoothed_point(plain, change, norms, fixed, 0.4, before, 0.3, 0.5)
         close(mine, plain)
         for one, other in zip(found, expected, strict=True):
             close(one, other)
         outside = fixed.y == 0
         assert bool((found[0][outside] == 0).all())
         assert bool((found[1][outside] == 0).all())
+        assert int(found[2][4]) == int(((mine.abs() < 0.5) & ~outside).sum())
     for step in (0.0, 0.4, 3.0):
         close(
             newton.smoothed_line(slack, change, fixed, step, 0.3),
             formulas.smoothed_line(slack, change, fixed, step, 0.3),
         )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("sides", [1, 2])
+@pytest.mark.parametrize("squared", [False, True])
+@pytest.mark.parametrize(("n", "d"), SHAPES)
+def test_a_look_at_all_rows_reads_them_once(n, d, squared, sides, kind):
+    _, _, lanes = variables(1, n, squared, weighted=True)
+    fixed = Fixed(lanes.y[0], lanes.c[0], squared)
+    X, W = part_of_more(numbers(n, d).to(kind)), numbers(1, d, seed=1)
+    found = []
+    for kernels.INTERPRETED in (True, False):
+        margins, duals = (torch.full((n,), torch.nan, dtype=torch.float64) for _ in range(2))
+        sums = newton_rows.seen(X, W, 0.2, fixed, 0.7, sides, margins, duals)
+        close(margins, (W @ X.double().T)[0])
+        slack = 1 - fixed.y * (margins + 0.2)
+        expected = formulas.smoothed_dual(slack, fixed.c, 0.7, squared)
+        close(duals, torch.where(fixed.y == 0, 0.0, expected))
+        found.append(sums if sides == 1 else sums[:1] - sums[1:])
+        close(found[-1], (fixed.y * duals)[None] @ X.double())
+        if sides == 2:
+            close(sums[0], torch.where(fixed.y > 0, duals, 0.0) @ X.double())
+    close(*found)
 
 
 @pytest.mark.parametrize("squared", [False, True])
@@ -298,7 +349,9 @@ def test_the_formulas_of_newtons_method_are_derivatives(squared):
     def slope(step):
         return formulas.smoothed_line(slack, change, fixed, step, width)
 
-    _, curvature = slope(0.2)
+    _, curvature, first, square = slope(0.2)
+    assert first == slope(0.0)[0]
+    assert square == pytest.approx(float((fixed.y != 0).double() @ change**2) / 400)
     assert curvature == pytest.approx(float(slope(0.2 + h)[0] - slope(0.2 - h)[0]) / (2 * h), 1e-4)
 
 

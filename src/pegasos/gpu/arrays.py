@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 FLOATS = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
@@ -79,3 +80,8 @@ def rows_tensor(X: Any) -> Tensor:
     if tensor.dtype not in FLOATS:
         tensor = tensor.to(torch.float32 if tensor.element_size() == 1 else torch.float64)
     return tensor
+
+
+def sent(values: NDArray[Any], device: torch.device) -> Tensor:
+    """A small array of the host's as a tensor on the device; nobody waits until it is there."""
+    return torch.from_numpy(np.array(values)).to(device, non_blocking=True)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple, cast
+
 import numpy as np
 import torch
 from torch import Tensor
 
 from pegasos import _core
 from pegasos.certificate import Certificate, Floats, GapSums, certificate
+from pegasos.gpu.arrays import sent
 from pegasos.gpu.formulas import Fixed, formulas_for
 from pegasos.gpu.intercepts import best_intercepts
 from pegasos.gpu.problem import DeviceProblem
@@ -20,42 +23,52 @@ SUMS = (
 """Of ``formulas.gap_sums``, by their names in ``_core.GAP_SUMS``."""
 
 
+class Read(NamedTuple):
+    """What a certificate takes from one read of the rows."""
+
+    margins: Tensor  # (K, n) w.x
+    sums: Tensor  # (K, d) of a y x; with a free b (2 K, d): of a x where y = +1, and where it is -1
+
+
 def certify_on_device(
-    problem: DeviceProblem, W: Floats, duals: Tensor
+    problem: DeviceProblem, W: Floats, duals: Tensor, read: Read | None = None
 ) -> tuple[Certificate, Floats]:
     """The certificate of W, padded as in ``Problem.weights_shape``, and (K, n) duals; its b.
 
-    Duals of rows that are not in a lane are 0.
+    Duals of rows that are not in a lane are 0. ``read``: what is known of the rows already.
     """
-    K, d = problem.lanes, problem.rows.d
-    device, free = problem.y.device, problem.intercept == "free"
-    weights = torch.from_numpy(np.ascontiguousarray(W[:-1, :K].T)).to(device)
-    margins = torch.empty(problem.y.shape, dtype=torch.float64, device=device)
-    positive = torch.zeros((K, d), dtype=torch.float64, device=device)
-    negative = torch.zeros_like(positive) if free else None
-    for lo, hi, X in problem.here.visit():
-        here, y = duals[:, lo:hi], problem.y[:, lo:hi]
-        if negative is None:
-            factors = here * y
-        else:
-            factors = torch.cat([torch.where(y > 0, here, 0.0), torch.where(y < 0, here, 0.0)])
-        margins[:, lo:hi], found = products_and_sums(X, weights, factors)
-        positive += found[:K]
-        if negative is not None:
-            negative += found[K:]
+    K, free = problem.lanes, problem.intercept == "free"
+    device = problem.y.device
+    margins, sums = _read(problem, W, duals) if read is None else read
     if free:
         b = best_intercepts(problem, margins)
     else:
         b = problem.bias * W[-1, :K]
-    margins += torch.from_numpy(b).to(device)[:, None]
-    total = _sums(problem, margins, duals)
-    U_positive, U_negative = _padded(problem, positive), None
-    if negative is not None:
-        U_negative = _padded(problem, negative)
+    total = _sums(problem, margins + sent(b, device)[:, None], duals)
+    U_positive, U_negative = _padded(problem, sums[:K]), None
+    if free:
+        U_negative = _padded(problem, sums[K:])
     else:
         signed = total[:, _at("dual_positive")] - total[:, _at("dual_negative")]
         U_positive[-1, :K] = problem.bias * signed
     return certificate(problem, W, b, GapSums(total, U_positive, U_negative)), b
+
+
+def _read(problem: DeviceProblem, W: Floats, duals: Tensor) -> Read:
+    """The margins of W, and the sums of the duals."""
+    K, device = problem.lanes, problem.y.device
+    weights = sent(W[:-1, :K].T, device).contiguous()
+    margins = torch.empty(problem.y.shape, dtype=torch.float64, device=device)
+    total: Tensor | None = None
+    for lo, hi, X in problem.here.visit():
+        here, y = duals[:, lo:hi], problem.y[:, lo:hi]
+        if problem.intercept == "free":
+            factors = torch.cat([torch.where(y > 0, here, 0.0), torch.where(y < 0, here, 0.0)])
+        else:
+            factors = here * y
+        margins[:, lo:hi], found = products_and_sums(X, weights, factors)
+        total = found if total is None else total + found
+    return Read(margins, cast(Tensor, total))
 
 
 def _sums(problem: DeviceProblem, margins: Tensor, duals: Tensor) -> Floats:

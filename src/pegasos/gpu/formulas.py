@@ -163,11 +163,13 @@ def smoothed_dual(slack: Tensor, c: Tensor, width: float, squared: bool) -> Tens
 
 
 def smoothed_point(
-    slack: Tensor, along: Tensor, fixed: Fixed, step: float, before: float, width: float
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Step, in place; (n,) changes of a y, curvatures, and (4,) sums; see ``newton_rows.hpp``.
+    slack: Tensor, along: Tensor, norms: Tensor, fixed: Fixed, step: float, before: float,
+    width: float, reach: float,
+) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
+    """Step, in place; (n,) changes of a y, curvatures, and (6,) sums; see ``newton_rows.hpp``.
 
-    ``along`` are the products of the rows with the direction.
+    ``along`` are the products of the rows with the direction. The last sums are the number of rows
+    that are within ``reach`` of the kink, and curvatures x norms.
     """
     y, c, squared = fixed
     inside = y != 0
@@ -180,19 +182,25 @@ def smoothed_point(
         curved, lost, dual = (slack.abs() < width) * (c * (0.5 / width)), c * slack, a
     loss = torch.where(slack <= 0, 0.0, lost)
     rounded = loss - dual + a * (1 - slack)
-    parts = [torch.where(inside, part, 0.0).sum() for part in (loss, dual, rounded, a * y)]
+    within = (slack.abs() < reach).double()
+    sums = loss, dual, rounded, a * y, within, curved * norms
+    parts = [torch.where(inside, part, 0.0).sum() for part in sums]
     return y * (a - old), torch.where(inside, curved, 0.0), torch.stack(parts)
 
 
 def smoothed_line(slack: Tensor, along: Tensor, fixed: Fixed, step: float, width: float) -> Tensor:
-    """(2,) the slope and the curvature of the smoothed losses at a step."""
+    """(4,) the slope and the curvature of the smoothed losses at a step; the slope at 0.
+
+    The last is the mean square of what slacks change by along the direction.
+    """
     y, c, squared = fixed
     change = -(y * along)
     ahead = slack + step * change
     slope = smoothed_dual(ahead, c, width, squared) * change
     curved = (ahead > 0) * 2 * c if squared else (ahead.abs() < width) * (c * (0.5 / width))
-    parts = [torch.where(y != 0, part, 0.0).sum() for part in (slope, curved * change * change)]
-    return torch.stack(parts)
+    first = smoothed_dual(slack, c, width, squared) * change
+    parts = slope, curved * change * change, first, change * change / len(slack)
+    return torch.stack([torch.where(y != 0, part, 0.0).sum() for part in parts])
 
 
 def slopes(margins: Tensor, fixed: Fixed, b: Tensor) -> Tensor:

@@ -11,8 +11,11 @@ more rows, and then all.
 
 from __future__ import annotations
 
+import importlib
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -56,15 +59,20 @@ def sampled(scale: Tensor, norms: Tensor, rows: float, draws: Tensor) -> Tensor:
     return torch.where(draws < likely, scale / likely, 0.0)
 
 
-def drawn(scale: Tensor, norms: Tensor, rows: int, draws: Tensor) -> tuple[Tensor, Tensor]:
-    """Numbers of so many rows of one lane, in order, and their scales; draws (rows,) in [0, 1).
+def drawn(scale: Tensor, norms: Tensor, total: Tensor, draws: Tensor) -> tuple[Tensor, Tensor]:
+    """Numbers of as many rows of one lane as draws in [0, 1), in order, and their scales.
 
     One from each stretch of the same mass, heavy rows as often as they have such: as good as
-    ``sampled``, and nothing is asked of the device. Masses are added up as integers, whose sums do
-    not depend on the order.
+    ``sampled``, and nothing is asked of the device. ``total`` is the sum of scale x norms. Masses
+    are added up as integers, whose sums do not depend on the order.
     """
+    rows = len(draws)
+    if kernels.enabled(scale):
+        found: tuple[Tensor, Tensor] = gram_kernels().drawn(
+            scale, norms, total, draws, _TICKS, _TINY
+        )
+        return found
     mass = scale * norms
-    total = mass.sum()
     ends = (mass * (_TICKS / total.clamp(min=_TINY))).to(torch.int64).cumsum(0)
     at = (torch.arange(rows, device=mass.device) + draws) * (ends[-1].double() / rows)
     last = ends[-1] - 1  # of a row with mass, however the product was rounded
@@ -118,12 +126,8 @@ def _add(
     else:
         both = scaled(X, root, rows, doubled=parts > 1)
         high = both[:, : X.shape[1]]
-        found = _product(high, both)
-        matrix += found[:, : X.shape[1]]
-        if parts > 1:
-            mixed = found[:, X.shape[1] :]
-            matrix += mixed
-            matrix += mixed.T
+        for product in _products(high, both):
+            _put_together(product, matrix)
     if constant:
         border = constant * _weighted(root, high)
         out[:-1, -1] += border
@@ -148,18 +152,33 @@ def scaled(X: Tensor, root: Tensor, rows: Tensor | None, *, doubled: bool) -> Te
     return torch.cat([high, (z - high.float()).bfloat16()], dim=1) if doubled else high
 
 
-def _product(left: Tensor, right: Tensor) -> Tensor:
-    """left' right in float64, a few thousand rows at a time in float32."""
+def _products(left: Tensor, right: Tensor) -> Iterator[Tensor]:
+    """(B, columns of left, of right) left' right in float32, of a few thousand rows each."""
     n = len(left)
     whole = n // _SUMMED * _SUMMED
-    total = 0.0
     if whole:
-        parts = torch.bmm(
+        yield torch.bmm(
             left[:whole].view(-1, _SUMMED, left.shape[1]).transpose(1, 2),
             right[:whole].view(-1, _SUMMED, right.shape[1]),
             out_dtype=torch.float32,
         )
-        total = parts.sum(0, dtype=torch.float64)
     if whole < n:
-        total = total + torch.mm(left[whole:].T, right[whole:], out_dtype=torch.float32)
-    return total
+        yield torch.mm(left[whole:].T, right[whole:], out_dtype=torch.float32)[None]
+
+
+def _put_together(parts: Tensor, out: Tensor) -> None:
+    """Add the sums of products to out: of high with high, and with low and the other way round."""
+    d = parts.shape[1]
+    if parts.shape[2] > d and kernels.enabled(parts):
+        gram_kernels().add_products(parts, out)
+        return
+    found = parts.sum(0, dtype=torch.float64)
+    out += found[:, :d]
+    if parts.shape[2] > d:
+        out += found[:, d:]
+        out += found[:, d:].T
+
+
+def gram_kernels() -> Any:
+    """The kernels of matrices; where they serve, Triton is there."""
+    return importlib.import_module("pegasos.gpu.kernels.gram")

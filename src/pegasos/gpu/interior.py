@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from pegasos.certificate import Floats, GiveUp, never
+from pegasos.gpu.arrays import sent
 from pegasos.gpu.passes import MATRIX_BYTES, ROW_BYTES, DevicePasses, DeviceState
 from pegasos.gpu.problem import DeviceProblem
 from pegasos.gpu.solver import DeviceSolver, OnDevice
@@ -60,6 +61,6 @@ class DeviceInterior(DeviceSolver, InteriorPoint):
     ) -> State:
         """The state of some of the lanes."""
         device = cast(OnDevice, state).device
-        device.take(torch.from_numpy(lanes).to(device.matrix.device))
+        device.take(sent(lanes, device.matrix.device))
         some = super().take(problem, state, lanes, give_up)
         return OnDevice(some.arrays, per_lane=some.per_lane, device=device)

@@ -9,74 +9,30 @@ the device, and what will be asked for next is begun before.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from pegasos.certificate import Floats
-from pegasos.gpu import formulas
-from pegasos.gpu.formulas import Fixed, formulas_for
+from pegasos.certificate import Certificate, Floats, GiveUp, never
+from pegasos.gpu import formulas, kernels
+from pegasos.gpu.arrays import sent
+from pegasos.gpu.certify import Read
+from pegasos.gpu.csr import CsrRows
+from pegasos.gpu.formulas import formulas_for
 from pegasos.gpu.gram import add_some, drawn
+from pegasos.gpu.newton_rows import NewtonRows, NewtonState
 from pegasos.gpu.problem import DeviceProblem
-from pegasos.gpu.products import products, sums
+from pegasos.gpu.products import AnyRows, products, row_kernels, sums
 from pegasos.gpu.solver import DeviceSolver, OnDevice
 from pegasos.problem import Problem
 from pegasos.solvers.base import State
 from pegasos.solvers.newton import Newton
+from pegasos.solvers.newton_phases import look_at_all
 
 _MATRIX_ROWS = 512  # for every feature
 _MOST = 0.8  # share of rows above which those that change are not picked out
-
-
-class _Rows:
-    """Some rows of a lane, their slacks and their products with a direction."""
-
-    def __init__(self, blocks: Any, fixed: Fixed, norms: Tensor) -> None:
-        self.blocks, self.fixed, self.norms = blocks, fixed, norms
-        self.slack = torch.ones(len(norms), dtype=torch.float64, device=norms.device)
-        self.along = torch.zeros_like(self.slack)  # products with the direction
-
-
-class NewtonState:
-    """What a run keeps on the device."""
-
-    def __init__(self, problem: DeviceProblem, seed: int, every: int) -> None:
-        """Slacks of w = 0, of a sample if one of ``every`` rows is in it."""
-        self.problem = problem
-        self.random = torch.Generator(problem.y.device).manual_seed(seed)
-        size = problem.rows.d + 1
-        self.matrix = torch.zeros((1, size, size), dtype=torch.float64, device=problem.y.device)
-        self.sample = self._sample(every) if every > 1 else None
-        self._all: _Rows | None = None
-        self.width = 0.0  # of the last point; 0 if the next step is no search
-        self.looked: Tensor | None = None  # what the line search will ask for first
-
-    def rows(self, every: int) -> _Rows:
-        """The sample, or all rows, which begin when they are first asked for."""
-        if every > 1 and self.sample is not None:
-            return self.sample
-        if self._all is None:
-            problem = self.problem
-            fixed = Fixed(problem.y[0], problem.device_costs()[0], _squared(problem))
-            self._all = _Rows(problem.here.visit, fixed, problem.here.norms)
-            self.sample = None
-        return self._all
-
-    def _sample(self, every: int) -> _Rows:
-        """One of every few rows."""
-        problem, device = self.problem, self.problem.y.device
-        count = problem.n // every
-        drawn = torch.randint(0, every, (count,), generator=self.random, device=device)
-        chosen = torch.arange(count, device=device) * every + drawn
-        parts = []
-        for lo, hi, X in problem.here.visit():
-            parts.append(X[chosen[(chosen >= lo) & (chosen < hi)] - lo])
-        X = parts[0] if len(parts) == 1 else torch.cat(parts)
-        costs = problem.device_costs()[0][chosen]
-        fixed = Fixed(problem.y[0][chosen], costs, _squared(problem))
-        return _Rows(lambda: [(0, count, X)], fixed, problem.here.norms[chosen])
 
 
 class NewtonPasses:
@@ -87,50 +43,76 @@ class NewtonPasses:
         self.problem, self.state = problem, state
 
     def fresh(self) -> None:
-        """The slacks of all rows become those of w = 0: they begin so."""
-        self.state.width = 0.0
+        """The slacks of all rows become those of w = 0, and what is along next is w."""
+        self.state.fresh()
 
     def along(self, lo: int, hi: int, every: int, dw: Floats, db: float) -> None:
         """Fill in the products with (dw, db), and look at the whole step."""
-        rows = self.state.rows(every)
-        weights = torch.from_numpy(dw[None, :-1].copy()).to(rows.slack.device)
-        shift = db + self.problem.bias * float(dw[-1])
+        state = self.state
+        if state.due:
+            state.due, state.moving = False, (dw.copy(), db)
+            return
+        if every == 1:
+            state.take_near()
+        rows = state.rows(every)
+        weights = sent(dw[None, :-1], rows.slack.device)
         for first, last, X in rows.blocks():
             products(X, weights, exact=False, out=rows.along[None, first:last])
+        shift = self._shift(dw, db)
         if shift:
             rows.along.add_(shift)
-        width = self.state.width
-        self.state.looked = _looked(rows, 1.0, width) if width else None
+        state.direction = dw.copy(), db
+        state.looked = _looked(rows, 1.0, state.width)
 
     def line(self, lo: int, hi: int, every: int, step: float, width: float) -> Floats:
         """Look ahead along the direction."""
-        looked, self.state.looked = self.state.looked, None
-        if looked is None or (step, width) != (1.0, self.state.width):
-            looked = _looked(self.state.rows(every), step, width)
-        return np.asarray(looked.cpu().numpy())
+        state = self.state
+        looked, state.looked = state.looked, None
+        if looked is None or (step, width) != (1.0, state.width):
+            looked = _looked(state.rows(every), step, width)
+        return state.seen_along(looked.cpu().numpy())
 
     def point(
         self, lo: int, hi: int, every: int, step: float, before: float, width: float,
         constant: float, out: Floats,
     ) -> Floats:  # fmt: skip
         """Step, then look at the rows: the change of sum a y x is added to ``out``."""
-        rows = self.state.rows(every)
+        state = self.state
+        rows = state.rows(every)
+        total = None if state.moving is None else self._looked_at(rows, width)
         look = formulas_for(rows.slack, "newton").smoothed_point
-        change, curved, totals = look(rows.slack, rows.along, rows.fixed, step, before, width)
-        self.state.width = width
-        some, scale = self._steering(curved, rows.norms)
-        self.state.matrix.zero_()
-        total = torch.zeros(self.problem.rows.d, dtype=torch.float64, device=change.device)
+        reach = state.reach_of(width) if state.near is None else 0.0
+        change, curved, totals = look(
+            rows.slack, rows.along, rows.norms, rows.fixed, step, before, width, reach
+        )
+        some, scale = self._steering(curved, rows.norms, totals[5])
+        state.matrix.zero_()
+        added = torch.zeros(self.problem.rows.d, dtype=torch.float64, device=change.device)
         for first, last, X in rows.blocks():
             here = _within(some, scale, first, last, len(change))
-            add_some(X, *here, constant, 2, self.state.matrix[0])
-            total += _changed(X, change[first:last])
+            add_some(X, *here, constant, 2, state.matrix[0])
+            if total is None:
+                added += _changed(X, change[first:last])
         shift = change.sum(0, keepdim=True) if self.problem.bias else change.new_zeros(1)
-        found: Floats = torch.cat([total, self.problem.bias * shift, totals]).cpu().numpy()
-        out[-1] += found[: len(total) + 1]
-        return found[len(total) + 1 :]
+        all_of_it = [added if total is None else total, self.problem.bias * shift, totals]
+        found: Floats = torch.cat(all_of_it).cpu().numpy()
+        out[-1] += found[:-6]
+        return state.stepped(step, width, reach, out[-1], found[-6:])
 
-    def _steering(self, curved: Tensor, norms: Tensor) -> tuple[Tensor, Tensor]:
+    def _looked_at(self, rows: NewtonRows, width: float) -> Tensor:
+        """Fill in the products of all rows with w; the sum of a y x there."""
+        w, b = cast(tuple[Floats, float], self.state.moving)
+        self.state.moving = None
+        shift = self._shift(w, b)
+        look = self.state.look_at_all(w[:-1], shift, width)
+        torch.add(look.margins, shift, out=rows.along)
+        return look.sum
+
+    def _shift(self, w: Floats, b: float) -> float:
+        """What a constant feature and b add to the products with w."""
+        return b + self.problem.bias * float(w[-1])
+
+    def _steering(self, curved: Tensor, norms: Tensor, mass: Tensor) -> tuple[Tensor, Tensor]:
         """Numbers and scales of the rows that make the matrix, in order."""
         size = _MATRIX_ROWS * self.problem.rows.d
         if 2 * size >= len(curved):
@@ -139,7 +121,7 @@ class NewtonPasses:
         draws = torch.rand(
             size, generator=self.state.random, dtype=torch.float64, device=norms.device
         )
-        return drawn(curved, norms, size, draws)
+        return drawn(curved, norms, mass, draws)
 
     def turn(self, s: float, intercept: float | None, rhs: Floats) -> Floats | None:
         """The solution of the matrix + s; None if there is none."""
@@ -147,7 +129,7 @@ class NewtonPasses:
         matrix.diagonal().add_(s)
         if intercept is not None:
             matrix[-1, -1] += intercept - s
-        lift, right = 0.0, torch.from_numpy(rhs).to(matrix.device)[:, None]
+        lift, right = 0.0, sent(rhs, matrix.device)[:, None]
         while lift < 1:
             factor, failed = torch.linalg.cholesky_ex(matrix)
             solution = torch.cholesky_solve(right, factor)[:, 0]
@@ -160,7 +142,7 @@ class NewtonPasses:
         return None
 
 
-def _looked(rows: _Rows, step: float, width: float) -> Tensor:
+def _looked(rows: NewtonRows, step: float, width: float) -> Tensor:
     """The slope and the curvature at a step."""
     find = formulas_for(rows.slack, "newton").smoothed_line
     found: Tensor = find(rows.slack, rows.along, rows.fixed, step, width)
@@ -175,22 +157,22 @@ def _within(some: Tensor, scale: Tensor, lo: int, hi: int, n: int) -> tuple[Tens
     return some[here] - lo, scale[here]
 
 
-def _changed(X: Tensor, change: Tensor) -> Tensor:
+def _changed(X: AnyRows, change: Tensor) -> Tensor:
     """The sum of change x; only rows that change are read, if they are few."""
+    if not isinstance(X, CsrRows) and kernels.serve(X):
+        found: Tensor = row_kernels().sums(X, change[None], sparse=True)[0]
+        return found
     some = change.nonzero().squeeze(1)
-    if not len(some):
-        return torch.zeros(X.shape[1], dtype=torch.float64, device=X.device)
     most = len(some) > _MOST * len(X)
     return sums(X, change[None], exact=False, some=None if most else some)[0]
-
-
-def _squared(problem: Problem) -> bool:
-    return problem.loss == "squared_hinge"
 
 
 @dataclass(frozen=True, kw_only=True)
 class DeviceNewton(DeviceSolver, Newton):
     """Newton, its rows on a device."""
+
+    # Estimates are exact, and a certificate that is refused costs as much as several iterations.
+    worth_certifying: ClassVar[float] = 1.0
 
     def start(self, problem: Problem, seed: int, duals: Floats | None = None) -> State:
         """As on the host; slacks and the matrix are on the device."""
@@ -221,6 +203,32 @@ class DeviceNewton(DeviceSolver, Newton):
         if intercept is not None:
             direction[-2:] = 0.0, solution[-1]
         return float(rhs @ solution)
+
+    def looks_again(self, state: State, done: bool) -> bool:
+        """Where only near rows were looked at, and that does not do any more."""
+        device = cast(OnDevice, state).device
+        return device.near is not None and (done or device.astray())
+
+    def refused(self, problem: Problem, state: State) -> None:
+        """Aim further; a certificate has looked at all rows, and the run goes on from there."""
+        super().refused(problem, state)
+        device = cast(OnDevice, state).device
+        if device.near is not None:
+            look_at_all(state, self.width(state))
+            device.fresh()
+
+    def certify(
+        self, problem: Problem, state: State, W: Floats, b: Floats, give_up: GiveUp = never
+    ) -> tuple[Certificate, Floats] | None:
+        """Where not all rows were looked at, they are: products, duals and sums from one read."""
+        device, here = cast(OnDevice, state).device, cast(DeviceProblem, problem)
+        w = state["w"]
+        shift = float(state["b"][0]) + problem.bias * float(w[-1])
+        place = w[:-1], shift, self.width(state)
+        if device.near is None and not device.due and not device.has_looked_at(*place):
+            return super().certify(problem, state, W, b, give_up)
+        look = device.look_at_all(*place)
+        return self.certified(here, W, look.duals[None], Read(look.margins[None], look.sums))
 
     def device_duals(self, problem: DeviceProblem, state: State) -> Tensor:
         """The derivatives of the smoothed loss; 0 while a sample is looked at."""

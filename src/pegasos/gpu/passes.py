@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from pegasos.certificate import Floats
+from pegasos.gpu.arrays import sent
 from pegasos.gpu.formulas import Fixed, formulas_for
 from pegasos.gpu.gram import LEVELS, add_gram, sampled
 from pegasos.gpu.problem import DeviceProblem
@@ -36,7 +37,7 @@ class DeviceState:
         """As the run starts."""
         K, d = problem.lanes, problem.rows.d
         squared = problem.loss == "squared_hinge"
-        up, down = (torch.from_numpy(share).to(problem.y.device)[:, None] for share in shares)
+        up, down = (sent(share, problem.y.device)[:, None] for share in shares)
         self.variables = Variables.start(problem.y, problem.device_costs(), up, down, squared)
         zeros = {"dtype": torch.float64, "device": problem.y.device}
         self.matrix = torch.zeros((K, d + 1, d + 1), **zeros)
@@ -232,11 +233,11 @@ class DevicePasses:
         return self._tensor(np.ascontiguousarray(columns.T))
 
     def _lanes(self, which: Bools) -> Tensor:
-        return torch.from_numpy(np.ascontiguousarray(which)).to(self.problem.y.device)
+        return sent(which, self.problem.y.device)
 
     def _tensor(self, values: Floats) -> Tensor:
         own = np.ascontiguousarray(values, dtype=np.float64)
-        return torch.from_numpy(own.copy()).to(self.problem.y.device)
+        return sent(own, self.problem.y.device)
 
 
 def _host(tensor: Tensor) -> Floats:

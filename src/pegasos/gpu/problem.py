@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from pegasos.certificate import Floats
+from pegasos.gpu.arrays import sent
 from pegasos.gpu.rows import DeviceRows
 from pegasos.problem import Intercept, Loss
 from pegasos.remote import RemoteProblem
@@ -45,10 +46,10 @@ class DeviceProblem(RemoteProblem):
     def device_costs(self, lo: int = 0, hi: int | None = None) -> Tensor:
         """c of rows lo..hi-1, (K, hi - lo), or broadcast to it; 1 outside of a lane."""
         y, device = self.y[:, lo:hi], self.y.device
-        up = torch.from_numpy(self.positive).to(device)[:, None]
+        up = sent(self.positive, device)[:, None]
         if self.weights is None and np.array_equal(self.positive, self.negative):
             return up.expand(-1, y.shape[1])
-        down = torch.from_numpy(self.negative).to(device)[:, None]
+        down = sent(self.negative, device)[:, None]
         costs = torch.where(y > 0, up, down)
         if self.weights is not None:
             costs = costs * self.weights[:, lo:hi]
@@ -56,7 +57,7 @@ class DeviceProblem(RemoteProblem):
 
     def take(self, lanes: NDArray[np.intp], threads: int | None = None) -> DeviceProblem:  # noqa: ARG002
         """The problem of some of the lanes."""
-        at = torch.from_numpy(np.asarray(lanes)).to(self.y.device)
+        at = sent(np.asarray(lanes), self.y.device)
         weights = self.weights
         if weights is not None and len(weights) > 1:
             weights = weights[at]
@@ -87,7 +88,7 @@ def device_problem(
     rows_of_lanes = torch.count_nonzero(y, dim=1).cpu().numpy()
     for side, weight in ((y > 0, positive), (y < 0, negative)):
         if not weight.all():  # rows that cost nothing are in no lane
-            free = torch.from_numpy(weight == 0).to(y.device)[:, None]
+            free = sent(weight == 0, y.device)[:, None]
             y = torch.where(side & free, 0, y).to(torch.int8)
     nothing = cast(Any, None)
     return DeviceProblem(

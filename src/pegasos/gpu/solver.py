@@ -6,11 +6,11 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, cast
 
-import torch
 from torch import Tensor
 
 from pegasos.certificate import Certificate, DualsOf, Floats, GiveUp, never
-from pegasos.gpu.certify import certify_on_device
+from pegasos.gpu.arrays import sent
+from pegasos.gpu.certify import Read, certify_on_device
 from pegasos.gpu.problem import DeviceProblem
 from pegasos.problem import Problem
 from pegasos.solvers.base import Solver, State
@@ -45,7 +45,12 @@ class DeviceSolver(Solver):
     ) -> tuple[Certificate, Floats] | None:
         """The certificate, from sums on the device; its duals are kept, if they are wanted."""
         here = cast(DeviceProblem, problem)
-        duals = self.device_duals(here, state)
-        if here.kept is not None:
-            here.kept[torch.from_numpy(here.ids).to(duals.device)] = duals
-        return certify_on_device(here, W, duals)
+        return self.certified(here, W, self.device_duals(here, state))
+
+    def certified(
+        self, problem: DeviceProblem, W: Floats, duals: Tensor, read: Read | None = None
+    ) -> tuple[Certificate, Floats]:
+        """The certificate of W and (K, n) duals, with what was ``read`` of the rows already."""
+        if problem.kept is not None:
+            problem.kept[sent(problem.ids, duals.device)] = duals
+        return certify_on_device(problem, W, duals, read)

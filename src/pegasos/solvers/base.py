@@ -90,6 +90,7 @@ class Solver(ABC):
     lanes_apart: ClassVar[bool] = False  # trains one lane after the other
     default_epochs: ClassVar[float | None] = 1000  # limit where the user sets none
     phases: ClassVar[int] = 0  # of an iteration: what state["place"] counts
+    worth_certifying: ClassVar[float] = 1.2  # times tol: what an estimate has to be within
 
     def lanes_at_once(self, problem: Problem) -> int:
         """How many lanes are trained together."""

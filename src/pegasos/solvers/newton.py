@@ -167,6 +167,10 @@ class Newton(Solver):
         """Of how many rows one is looked at; 1 is all of them."""
         return int(state["numbers"][EVERY])
 
+    def looks_again(self, state: State, done: bool) -> bool:  # noqa: ARG002
+        """Never: every iteration looks at all of its rows."""
+        return False
+
     def estimate(self, problem: Problem, state: State) -> Floats | None:
         """The gap at the last point; infinite where it is that of a sample."""
         if self.stalled(problem, state) or self.every(state) > 1:

@@ -23,7 +23,7 @@ _STEADY = 1e-3
 IDLE_STEPS = 300  # without a smaller gap: there is none to be had
 SAMPLED = 16  # of so many rows, one belongs to the sample
 _SAMPLE_WIDTH = 0.2  # at which the sample has done its part
-_NEXT_WIDTHS = 0.2, 0.4  # with which all rows begin: what they differ by from the sample is within
+_NEXT_WIDTHS = 0.1, 0.4  # with which all rows begin: what they differ by from the sample is within
 _SAMPLE_ERROR = 6.0  # that in root(features / rows of the sample)
 _LAST_DIGITS = 1e-14
 
@@ -48,11 +48,24 @@ def point_gap(problem: Problem, state: State) -> Floats:
     return normal.gap(problem, state["w"], state["sums"][-1], totals[_LOSS], dual)
 
 
+def look_at_all(state: State, width: float) -> None:
+    """The next range is the first of the products of all rows with w, as if w were 0 before."""
+    state["direction"][:-1], state["direction"][-1] = state["w"], state["b"][0]
+    state["sums"][-1] = 0.0
+    state["search"][_STEP] = 1.0
+    state["numbers"][[BEFORE, WIDTH, EVERY, _BEST]] = 0.0, width, 1.0, math.inf
+    state["flags"][_MOVING] = 1
+    state["place"][:] = PHASES.index("along"), 0
+
+
 class Turning(Protocol):
     """What an iteration asks of the solver."""
 
     def every(self, state: State) -> int:
         """Of how many rows one is looked at."""
+
+    def looks_again(self, state: State, done: bool) -> bool:
+        """Whether all rows have to be looked at anew before the next step."""
 
     def turn(
         self, problem: Problem, passes: Any, state: State, s: float, intercept: float | None,
@@ -125,6 +138,8 @@ class Iteration:
         done = not self._turn() or self._exhausted()
         if self.every > 1 and (done or state.steps >= SAMPLED):
             return self._move(0.0)
+        if self.solver.looks_again(state, done):
+            return self._look(float(numbers[WIDTH]))
         state["flags"][STALLED] = done
         return "along"
 
@@ -225,20 +240,18 @@ class Iteration:
         return "point"
 
     def _move(self, step: float) -> str:
-        """From the sample to all rows: their slacks are 1, and change along w as it is now."""
-        state = self.state
+        """From the sample to all rows."""
         self._step_by(step)
-        state["direction"][:-1], state["direction"][-1] = state["w"], state["b"][0]
+        apart = _SAMPLE_ERROR * math.sqrt(self.every * self.problem.rows.d / self.problem.n)
+        return self._look(min(max(apart, _NEXT_WIDTHS[0]), _NEXT_WIDTHS[1]))
+
+    def _look(self, width: float) -> str:
+        """At all rows as they are at w: their slacks are 1, and change along w."""
+        look_at_all(self.state, width)
         if self.problem.elsewhere:
             self.core.fresh()
         else:
-            state["rows"][0] = 1.0
-        state["sums"][-1] = 0.0
-        state["search"][_STEP] = 1.0
-        apart = _SAMPLE_ERROR * math.sqrt(self.every * self.problem.rows.d / self.problem.n)
-        width = min(max(apart, _NEXT_WIDTHS[0]), _NEXT_WIDTHS[1])
-        state["numbers"][[BEFORE, WIDTH, EVERY]] = 0.0, width, 1.0
-        state["flags"][_MOVING] = 1
+            self.state["rows"][0] = 1.0
         return "along"
 
     def _primal(self) -> float:

@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 import triton
 from torch import Tensor
 from triton import language as tl
 
+from pegasos.gpu.arrays import sent
 from pegasos.gpu.formulas import Fixed
-from pegasos.gpu.kernels.launch import ENTRIES, Launch
+from pegasos.gpu.kernels.launch import ENTRIES, Launch, programs
+from pegasos.gpu.kernels.rows import tile_of
+
+_WIDE = 512  # features
+# Values of a tile, warps, and how many times the usual number of programs, by sides and whether
+# rows are wide: the fastest of a grid on an H200.
+_LOOKED = {
+    (1, False): (2048, 2, 2), (1, True): (2048, 2, 2),
+    (2, False): (1024, 2, 4), (2, True): (2048, 4, 2),
+}  # fmt: skip
 
 
 def smoothed_point(
-    slack: Tensor, along: Tensor, fixed: Fixed, step: float, before: float, width: float
-) -> tuple[Tensor, Tensor, Tensor]:
+    slack: Tensor, along: Tensor, norms: Tensor, fixed: Fixed, step: float, before: float,
+    width: float, reach: float,
+) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     """As of ``formulas``."""
-    launch = Launch(slack[None], Fixed(fixed.y[None], fixed.c[None], fixed.squared), sums=4)
+    launch = Launch(slack[None], Fixed(fixed.y[None], fixed.c[None], fixed.squared), sums=6)
     t, curved = torch.empty_like(slack), torch.empty_like(slack)
     _smoothed_point[(launch.programs,)](
-        slack, along, fixed.y, fixed.c, launch.parts, len(slack), fixed.c.stride(0),
-        _floats(slack, step, before, width), t, curved, fixed.squared, before > 0, ENTRIES,
+        slack, along, norms, fixed.y, fixed.c, launch.parts, len(slack), fixed.c.stride(0),
+        _floats(slack, step, before, width, reach), t, curved, fixed.squared, before > 0, ENTRIES,
         num_warps=4,
     )  # fmt: skip
     return t, curved, launch.parts[:, 0].sum(1)
@@ -27,7 +39,7 @@ def smoothed_point(
 
 def smoothed_line(slack: Tensor, along: Tensor, fixed: Fixed, step: float, width: float) -> Tensor:
     """As of ``formulas``."""
-    launch = Launch(slack[None], Fixed(fixed.y[None], fixed.c[None], fixed.squared), sums=2)
+    launch = Launch(slack[None], Fixed(fixed.y[None], fixed.c[None], fixed.squared), sums=4)
     _smoothed_line[(launch.programs,)](
         slack, along, fixed.y, fixed.c, launch.parts, len(slack), fixed.c.stride(0),
         _floats(slack, step, width), fixed.squared, ENTRIES, num_warps=4,
@@ -35,9 +47,30 @@ def smoothed_line(slack: Tensor, along: Tensor, fixed: Fixed, step: float, width
     return launch.parts[:, 0].sum(1)
 
 
+def smoothed_look(
+    X: Tensor, W: Tensor, shift: float, fixed: Fixed, width: float, sides: int, margins: Tensor,
+    duals: Tensor,
+) -> Tensor:  # fmt: skip
+    """Fill in (n,) w.x and the duals of w.x + shift; (sides, d) the sums of a x of both sides.
+
+    Of one side: of a y x.
+    """
+    n, d = X.shape
+    values, warps, more = _LOOKED[sides, d > _WIDE]
+    columns, rows = tile_of(d, values)
+    count = min(more * programs(X), triton.cdiv(n, rows))
+    parts = torch.empty((count, sides, columns), dtype=torch.float64, device=X.device)
+    _smoothed_look[(count,)](
+        X, W.double().contiguous(), fixed.y, fixed.c, _floats(margins, shift, width), margins,
+        duals, parts, n, X.stride(0), fixed.c.stride(0), d, columns, rows, sides, fixed.squared,
+        num_warps=warps,
+    )  # fmt: skip
+    return parts.sum(0)[:, :d]
+
+
 def _floats(like: Tensor, *values: float) -> Tensor:
     """Numbers on the device: as arguments they would be float32."""
-    return torch.tensor(values, dtype=torch.float64).to(like.device, non_blocking=True)
+    return sent(np.array(values), like.device)
 
 
 @triton.jit
@@ -54,16 +87,19 @@ def _smoothed(slack, c, width, SQUARED: tl.constexpr):
 
 @triton.jit
 def _smoothed_point(
-    slack_, along_, y_, c_, parts, n, c_row, numbers, t_, curved_, SQUARED: tl.constexpr,
+    slack_, along_, norms_, y_, c_, parts, n, c_row, numbers, t_, curved_, SQUARED: tl.constexpr,
     MOVED: tl.constexpr, ENTRIES: tl.constexpr,
 ):  # fmt: skip
     step = tl.load(numbers)
     before = tl.load(numbers + 1)
     width = tl.load(numbers + 2)
+    reach = tl.load(numbers + 3)
     total_0 = tl.zeros((ENTRIES,), dtype=tl.float64)
     total_1 = tl.zeros((ENTRIES,), dtype=tl.float64)
     total_2 = tl.zeros((ENTRIES,), dtype=tl.float64)
     total_3 = tl.zeros((ENTRIES,), dtype=tl.float64)
+    total_4 = tl.zeros((ENTRIES,), dtype=tl.float64)
+    total_5 = tl.zeros((ENTRIES,), dtype=tl.float64)
     for block in range(tl.program_id(0), tl.cdiv(n, ENTRIES), tl.num_programs(0)):
         i = tl.arange(0, ENTRIES).to(tl.int64) + block * ENTRIES
         there = i < n
@@ -89,14 +125,19 @@ def _smoothed_point(
         total_1 += tl.where(inside, dual, 0.0)
         total_2 += tl.where(inside, loss - dual + a * (1.0 - slack), 0.0)
         total_3 += a * y
+        total_4 += tl.where(inside & (tl.abs(slack) < reach), 1.0, 0.0)
+        curved = tl.where(inside, curved, 0.0)
+        total_5 += curved * tl.load(norms_ + i, mask=there, other=0.0)
         tl.store(slack_ + i, slack, mask=there)
         tl.store(t_ + i, y * (a - old), mask=there)
-        tl.store(curved_ + i, tl.where(inside, curved, 0.0), mask=there)
+        tl.store(curved_ + i, curved, mask=there)
     to = parts + tl.program_id(0)
     tl.store(to, tl.sum(total_0))
     tl.store(to + tl.num_programs(0), tl.sum(total_1))
     tl.store(to + 2 * tl.num_programs(0), tl.sum(total_2))
     tl.store(to + 3 * tl.num_programs(0), tl.sum(total_3))
+    tl.store(to + 4 * tl.num_programs(0), tl.sum(total_4))
+    tl.store(to + 5 * tl.num_programs(0), tl.sum(total_5))
 
 
 @triton.jit
@@ -108,6 +149,8 @@ def _smoothed_line(
     width = tl.load(numbers + 1)
     total_0 = tl.zeros((ENTRIES,), dtype=tl.float64)
     total_1 = tl.zeros((ENTRIES,), dtype=tl.float64)
+    total_2 = tl.zeros((ENTRIES,), dtype=tl.float64)
+    total_3 = tl.zeros((ENTRIES,), dtype=tl.float64)
     for block in range(tl.program_id(0), tl.cdiv(n, ENTRIES), tl.num_programs(0)):
         i = tl.arange(0, ENTRIES).to(tl.int64) + block * ENTRIES
         there = i < n
@@ -115,9 +158,57 @@ def _smoothed_line(
         inside = label != 0
         c = tl.load(c_ + i * c_row, mask=there, other=1.0)
         change = -label.to(tl.float64) * tl.load(along_ + i, mask=there, other=0.0)
-        slack = tl.load(slack_ + i, mask=there, other=0.0) + step * change
-        dual, curved = _smoothed(slack, c, width, SQUARED)
+        slack = tl.load(slack_ + i, mask=there, other=0.0)
+        first, _ = _smoothed(slack, c, width, SQUARED)
+        dual, curved = _smoothed(slack + step * change, c, width, SQUARED)
         total_0 += tl.where(inside, dual * change, 0.0)
         total_1 += tl.where(inside, curved * change * change, 0.0)
-    tl.store(parts + tl.program_id(0), tl.sum(total_0))
-    tl.store(parts + tl.num_programs(0) + tl.program_id(0), tl.sum(total_1))
+        total_2 += tl.where(inside, first * change, 0.0)
+        total_3 += tl.where(inside, change * change / n, 0.0)
+    to = parts + tl.program_id(0)
+    tl.store(to, tl.sum(total_0))
+    tl.store(to + tl.num_programs(0), tl.sum(total_1))
+    tl.store(to + 2 * tl.num_programs(0), tl.sum(total_2))
+    tl.store(to + 3 * tl.num_programs(0), tl.sum(total_3))
+
+
+@triton.jit
+def _smoothed_look(
+    X, w, y_, c_, numbers, margins, duals, parts, n, stride, c_row, D: tl.constexpr,
+    WIDTH: tl.constexpr, ROWS: tl.constexpr, SIDES: tl.constexpr, SQUARED: tl.constexpr,
+):  # fmt: skip
+    shift = tl.load(numbers)
+    width = tl.load(numbers + 1)
+    columns = tl.arange(0, WIDTH)
+    there = columns < D
+    weights = tl.load(w + columns, mask=there, other=0.0)
+    first = tl.zeros((ROWS, WIDTH), dtype=tl.float64)
+    if SIDES > 1:
+        second = tl.zeros((ROWS, WIDTH), dtype=tl.float64)
+    # The next rows come while these are computed with, which one at a time would wait for.
+    rows = tl.arange(0, ROWS).to(tl.int64) + tl.program_id(0) * ROWS
+    valid = (rows < n)[:, None] & there[None, :]
+    ahead = tl.load(X + rows[:, None] * stride + columns[None, :], mask=valid, other=0.0)
+    y_ahead = tl.load(y_ + rows, mask=rows < n, other=0)
+    for _ in range(tl.program_id(0), tl.cdiv(n, ROWS), tl.num_programs(0)):
+        x, y = ahead.to(tl.float64), y_ahead.to(tl.float64)
+        inside, at = rows < n, rows
+        rows += tl.num_programs(0) * ROWS
+        valid = (rows < n)[:, None] & there[None, :]
+        ahead = tl.load(X + rows[:, None] * stride + columns[None, :], mask=valid, other=0.0)
+        y_ahead = tl.load(y_ + rows, mask=rows < n, other=0)
+        c = tl.load(c_ + at * c_row, mask=inside, other=1.0)
+        product = tl.sum(x * weights[None, :], axis=1)
+        dual, _ = _smoothed(1.0 - y * (product + shift), c, width, SQUARED)
+        dual = tl.where(y != 0.0, dual, 0.0)
+        tl.store(margins + at, product, mask=inside)
+        tl.store(duals + at, dual, mask=inside)
+        if SIDES > 1:
+            first += x * tl.where(y > 0.0, dual, 0.0)[:, None]
+            second += x * tl.where(y < 0.0, dual, 0.0)[:, None]
+        else:
+            first += x * (y * dual)[:, None]
+    to = parts + tl.program_id(0) * SIDES * WIDTH + columns
+    tl.store(to, tl.sum(first, axis=0))
+    if SIDES > 1:
+        tl.store(to + WIDTH, tl.sum(second, axis=0))

@@ -17,7 +17,7 @@ _BOTH = {1: 2048, 2: 4096}  # for products and so many sums at once
 def products(X: Tensor, W: Tensor, out: Tensor) -> None:
     """Fill in (1, n) w.x for one lane."""
     n, d = X.shape
-    width, rows = _tile(d)
+    width, rows = tile_of(d)
     tiles = 8
     grid = (triton.cdiv(n, rows * tiles),)
     _products[grid](
@@ -33,7 +33,7 @@ def products_and_sums(X: Tensor, W: Tensor, T: Tensor) -> tuple[Tensor, Tensor]:
     if T.stride(1) != 1:
         T = T.contiguous()
     out = torch.empty((1, n), dtype=torch.float64, device=X.device)
-    width, rows = _tile(d, _BOTH[L])
+    width, rows = tile_of(d, _BOTH[L])
     count = min(programs(X), triton.cdiv(n, rows))
     parts = torch.empty((count, L, width), dtype=torch.float64, device=X.device)
     _products_and_sums[(count,)](
@@ -47,7 +47,7 @@ def squared_norms(X: Tensor) -> Tensor:
     """(n,): |x|^2."""
     n, d = X.shape
     out = torch.empty(n, dtype=torch.float64, device=X.device)
-    width, rows = _tile(d)
+    width, rows = tile_of(d)
     tiles = 8
     _squared_norms[(triton.cdiv(n, rows * tiles),)](
         X, out, n, X.stride(0), d, width, rows, tiles, num_warps=_WARPS
@@ -55,21 +55,24 @@ def squared_norms(X: Tensor) -> Tensor:
     return out
 
 
-def sums(X: Tensor, T: Tensor, some: Tensor | None = None) -> Tensor:
-    """(L, d): the sums of t x for at most ``MOST_SUMS`` factors (L, n), or of some of the rows."""
+def sums(X: Tensor, T: Tensor, some: Tensor | None = None, sparse: bool = False) -> Tensor:
+    """(L, d): the sums of t x for at most ``MOST_SUMS`` factors (L, n), or of some of the rows.
+
+    ``sparse``: many factors are 0, and their rows are not read; of one sum only.
+    """
     n, d = X.shape if some is None else (len(some), X.shape[1])
     L = T.shape[0]
     T = T.double()
     if T.stride(1) != 1:
         T = T.contiguous()
     values, warps = _TWO_SUMS if L == 2 else (_TILE, _WARPS)
-    width, rows = _tile(d, values)
+    width, rows = tile_of(d, values)
     count = min(programs(X), triton.cdiv(n, rows))
     parts = torch.empty((count, L, width), dtype=torch.float64, device=X.device)
     kernel = _sums if some is None else _sums_of_some
     kernel[(count,)](
         X, T, parts, parts if some is None else some, n, X.stride(0), T.stride(0), d,
-        width, rows, L, some is not None, num_warps=warps,
+        width, rows, L, some is not None, sparse, num_warps=warps,
     )  # fmt: skip
     return parts.sum(0)[:, :d]
 
@@ -78,7 +81,7 @@ def scaled(X: Tensor, root: Tensor, rows: Tensor | None, doubled: bool) -> Tenso
     """Some rows of X (all, if None) times root in bfloat16; beside them what that leaves."""
     m, d = len(root), X.shape[1]
     out = torch.empty((m, 2 * d if doubled else d), dtype=torch.bfloat16, device=X.device)
-    width, height = _tile(d)
+    width, height = tile_of(d)
     _scaled[(triton.cdiv(m, height),)](
         X, root, out if rows is None else rows, out, m, X.stride(0), d, width, height,
         rows is not None, doubled, num_warps=_WARPS,
@@ -86,7 +89,7 @@ def scaled(X: Tensor, root: Tensor, rows: Tensor | None, doubled: bool) -> Tenso
     return out
 
 
-def _tile(d: int, values: int = _TILE) -> tuple[int, int]:
+def tile_of(d: int, values: int = _TILE) -> tuple[int, int]:
     """Columns and rows of a tile."""
     width = triton.next_power_of_2(d)
     return width, max(1, values // width)
@@ -152,7 +155,7 @@ def _squared_norms(
 
 def _added(
     X, T, parts, index, n, stride, t_stride, D: tl.constexpr, WIDTH: tl.constexpr,
-    ROWS: tl.constexpr, L: tl.constexpr, SOME: tl.constexpr,
+    ROWS: tl.constexpr, L: tl.constexpr, SOME: tl.constexpr, SPARSE: tl.constexpr,
 ):  # fmt: skip
     columns = tl.arange(0, WIDTH)
     there = columns < D
@@ -166,6 +169,8 @@ def _added(
         inside = rows < n
         if SOME:
             rows = tl.load(index + rows, mask=inside, other=0)
+        if SPARSE:  # what is not a number is read
+            inside = inside & (tl.load(T + rows, mask=inside, other=0.0) != 0.0)
         at = X + rows[:, None] * stride + columns[None, :]
         x = tl.load(at, mask=inside[:, None] & there[None, :], other=0.0).to(tl.float64)
         first += x * tl.load(T + rows, mask=inside, other=0.0)[:, None]
