@@ -31,7 +31,7 @@ _BEYOND = 2.0  # widths that near rows are from the kink at most
 _MOVES = 3.0  # that, in slacks' last root-mean-square change
 _ASTRAY = 4.0  # such changes in all, of the reach, after which all rows are looked at again
 _NEAR = 0.3  # share of the rows that may be near
-_NEAR_STREAMED = 1 / 16  # as many as are in a sample
+_NEAR_STREAMED = 1 / 12  # not many more than are in a sample
 _LOOKS = 16  # at all rows, after which they are all that is looked at
 _ROWS_PER_FEATURE = 4096  # of which fewer are not what an iteration costs: its matrix is
 

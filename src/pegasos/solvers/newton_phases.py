@@ -23,8 +23,9 @@ _STEADY = 1e-3
 IDLE_STEPS = 300  # without a smaller gap: there is none to be had
 SAMPLED = 16  # of so many rows, one belongs to the sample
 _SAMPLE_WIDTH = 0.2  # at which the sample has done its part
-_NEXT_WIDTHS = 0.1, 0.4  # with which all rows begin: what they differ by from the sample is within
+_NEXT_WIDTHS = 0.05, 0.4  # with which all rows begin: what they differ by from the sample is within
 _SAMPLE_ERROR = 6.0  # that in root(features / rows of the sample)
+_NEARLY = 1.2  # times what rounding may take: widths come ever closer to that, from above
 _LAST_DIGITS = 1e-14
 
 PHASES = ("point", "along", "line")
@@ -233,7 +234,7 @@ class Iteration:
         gain = numbers[_GAIN] * (1.0 if step < 0.5 else 0.1)
         allowed = _SHARE * numbers[AIM] * self._primal()
         if gain < _SETTLED * rounded:
-            if self.every > 1 and (numbers[WIDTH] <= _SAMPLE_WIDTH or rounded <= allowed):
+            if self.every > 1 and (numbers[WIDTH] <= _SAMPLE_WIDTH or rounded <= _NEARLY * allowed):
                 return self._move(step)
             if rounded > allowed:
                 numbers[WIDTH] *= max(_NARROWER, math.sqrt(allowed / rounded))
