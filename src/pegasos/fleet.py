@@ -272,7 +272,8 @@ class _Fleet:
         if self.keep_duals:
             self.duals[k] = end.duals
         with self.lock:
-            self.ends[k] = replace(end, W=end.W[:0], duals=end.duals[:0])
+            # No empty views: those would keep the whole arrays.
+            self.ends[k] = replace(end, W=np.zeros((0, 1)), duals=np.zeros((0, 1)))
             self.proof = self.proof.replaced(k, end.certificate)
             if not self.callbacks:
                 for record in end.history.records[-1:]:
