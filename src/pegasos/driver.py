@@ -65,7 +65,7 @@ def run(
     With ``look_first``, the model of ``start_duals`` is certified before any step. ``began`` is the
     ``time.perf_counter`` from which seconds count; now, if not given. A run that is part of a
     larger one has the ``interruption`` of that one. With a ``part`` of a checkpoint it goes on
-    from there, and is saved there; without ``keep_duals`` its outcome is saved without duals.
+    from there, and is saved there; without ``keep_duals`` its outcome has none.
     ``told``: records come as often as callbacks want them, whether or not there are any.
     """
     one = _Run(
@@ -272,7 +272,7 @@ class _Run(RunState):
             return False
         self.model.b[lanes] = b
         del weights  # where it is a copy, room for what comes
-        if not self.problem.elsewhere:
+        if self.has_duals:
             duals = self.solver.duals(self.problem, self.state)
             for lo, hi in blocks(self.problem):
                 self.model.duals[lo:hi, lanes] = duals(lo, hi)

@@ -59,7 +59,7 @@ class RunState:
         """Nothing is trained yet; arguments as of ``driver.run``."""
         self.began = time.perf_counter() if began is None else began
         self.before = 0.0  # seconds of the run before it was resumed
-        self.part, self.keep_duals = part, keep_duals
+        self.part, self.has_duals = part, keep_duals and not problem.elsewhere
         self.whole, self.problem = problem, problem
         self.choice = fixed(solver) if isinstance(solver, Solver) else solver
         self.solver, self.reason = self.choice.solver.aimed_at(tol), self.choice.reason
@@ -79,7 +79,7 @@ class RunState:
         K = problem.lanes
         self.model = Model(
             np.zeros((problem.rows.d + 1, K)), np.zeros(K),
-            np.zeros((0 if problem.elsewhere else problem.n, K)),
+            np.zeros((problem.n if self.has_duals else 0, K)),
             Certificate.untrained(problem.cost / problem.total_weight),
         )  # fmt: skip
         self.reasons: list[StopReason | None] = []
@@ -133,8 +133,6 @@ class RunState:
         }
         arrays = self.model.arrays() | snapshot.record_arrays(self.records)
         if ended:
-            if not self.keep_duals:
-                arrays["duals"] = arrays["duals"][:0]
             return about, arrays
         about["waiting"] = snapshot.lanes_values(self.waiting)
         about["live"] = snapshot.lanes_values([(self.live, self.spent)])
@@ -150,7 +148,7 @@ class RunState:
         assert self.part is not None
         with self.part.understood():
             self.model = Model.of(arrays, self.model)
-            if len(self.model.duals):
+            if self.has_duals:
                 restored.check_feasible(self.whole, lambda lo, hi: self.model.duals[lo:hi])
             self.records = snapshot.records_of(arrays)
             self.before, self.certifying = float(about["seconds"]), float(about["certifying"])
