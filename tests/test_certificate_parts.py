@@ -109,6 +109,13 @@ def test_blocks_of_rows_hold_so_many_values(monkeypatch):
     assert parts.blocks(problem) == [(row, row + 1) for row in range(200)]
 
 
+def test_blocks_of_rows_hold_so_many_duals(monkeypatch):
+    monkeypatch.setattr(parts, "_PASS_DUALS", 100)
+    data = toy(200, 5, 3)
+    problem = make_problem(data.X, data.Y, C=1.0)
+    assert parts.blocks(problem) == [(lo, lo + 25) for lo in range(0, 200, 25)]  # of four columns
+
+
 def test_blocks_of_features_hold_so_many_values(monkeypatch):
     monkeypatch.setattr(parts, "_FEATURE_VALUES", 24)
     assert list(parts.feature_blocks(np.zeros((10, 8)))) == [(0, 3), (3, 6), (6, 9), (9, 10)]

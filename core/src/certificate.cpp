@@ -15,6 +15,8 @@ using std::int64_t;
 
 // Threads that write to one cache line, or to neighbours, wait for each other at every row.
 constexpr int64_t kApart = 128;  // bytes
+// Values of rows for every value of a thread's buffer, which is filled, added up, and takes memory.
+constexpr int64_t kWorthBuffer = 8;
 
 struct alignas(kApart) LaneSums {
   CompensatedSum loss, dual_positive, dual_negative, square_positive, square_negative, slope,
@@ -168,6 +170,14 @@ void add_by_rows(const ProblemView& problem, const GapPass& pass, int64_t parts)
   }
 }
 
+// Threads that share the rows of a pass.
+int64_t sharers(const ProblemView& problem, const GapPass& pass) {
+  const int64_t sides = pass.U_negative == nullptr ? 1 : 2;
+  const int64_t met = stored_values(problem.rows.view(), pass.lo, pass.hi);
+  const int64_t most = met / (kWorthBuffer * sides * problem.rows.weight_rows());
+  return std::max<int64_t>(1, std::min({problem.threads, pass.hi - pass.lo, most}));
+}
+
 }  // namespace
 
 void add_gap_sums(const ProblemView& problem, const GapPass& pass) {
@@ -175,7 +185,7 @@ void add_gap_sums(const ProblemView& problem, const GapPass& pass) {
   if (threads > 1 && problem.lanes >= 4 * threads) {
     add_by_lanes(problem, pass, threads);
   } else {
-    add_by_rows(problem, pass, std::max<int64_t>(1, std::min(threads, pass.hi - pass.lo)));
+    add_by_rows(problem, pass, sharers(problem, pass));
   }
 }
 

@@ -25,11 +25,6 @@ int64_t value_bytes(Value value) {
   return 8;
 }
 
-int64_t start_of(const RowsView& x, int64_t row) {
-  if (x.index == Index::i32) return static_cast<const std::int32_t*>(x.indptr)[row];
-  return static_cast<const int64_t*>(x.indptr)[row];
-}
-
 // No more is taken than asked for.
 void make_room(std::vector<std::byte>& bytes, int64_t size) {
   const auto wanted = static_cast<std::size_t>(size);

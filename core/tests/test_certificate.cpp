@@ -204,17 +204,28 @@ TEST(gap_sums_do_not_depend_on_the_threads_but_for_rounding) {
   for (int64_t lanes : {1, 3, 9, 17}) {
     for (bool split : {false, true}) {
       CONTEXT("lanes " << lanes << ", split " << split);
-      ToyProblem problem({.lanes = lanes, .weighted = true, .absent = true});
+      ToyProblem problem({.n = 400, .lanes = lanes, .weighted = true, .absent = true});
       Pass one(problem);
       one.add(0, problem.view.n(), split);
       problem.view.threads = 4;
       Pass four(problem);
       four.add(0, problem.view.n(), split);
+      if (lanes < 16) CHECK_EQUAL(four.sums[0].blocks, 4.0);
       for (int64_t k = 0; k < lanes; ++k) check_close(four.sums[k], one.sums[k]);
       for (std::size_t j = 0; j < one.positive.size(); ++j) {
         CHECK_CLOSE(four.positive[j], one.positive[j], 1e-12);
         CHECK_CLOSE(four.negative[j], one.negative[j], 1e-12);
       }
     }
+  }
+}
+
+TEST(threads_share_no_pass_that_buffers_of_theirs_would_outgrow) {
+  for (const auto& [rows, parts] : {std::pair{40, 1.0}, {400, 4.0}}) {
+    ToyProblem problem({.n = rows});
+    problem.view.threads = 4;
+    Pass pass(problem);
+    pass.add(0, problem.view.n(), true);
+    CHECK_EQUAL(pass.sums[0].blocks, parts);
   }
 }

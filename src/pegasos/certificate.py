@@ -33,6 +33,7 @@ GiveUp = Callable[[], bool]
 
 UNIT_ROUNDOFF = float(np.finfo(np.float64).eps) / 2
 _PASS_VALUES = 1 << 22  # stored values x lanes between two looks at the clock
+_PASS_DUALS = 1 << 18  # rows x lanes: of solvers that compute duals, a block of them takes memory
 _FEATURE_VALUES = 1 << 18  # of W, at a time: what is computed of them takes memory
 
 
@@ -203,7 +204,7 @@ def blocks(problem: Problem) -> list[tuple[int, int]]:
         return problem.rows.blocks.ranges()
     values = max(1.0, problem.rows.row_size) * problem.weights_shape[1]
     share = 1 if problem.threads == 1 else 4 * problem.threads  # starting threads takes a while
-    step = max(1, int(share * _PASS_VALUES / values))
+    step = max(1, int(min(share * _PASS_VALUES / values, _PASS_DUALS / problem.weights_shape[1])))
     return [(lo, min(problem.n, lo + step)) for lo in range(0, problem.n, step)]
 
 

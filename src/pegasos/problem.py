@@ -93,8 +93,11 @@ class Problem:
     def costs(self, lo: int = 0, hi: int | None = None) -> NDArray[np.float64]:
         """c of rows lo..hi-1 as an (hi - lo, K) array; 0 where the row is not in the lane."""
         labels = self.labels[lo:hi]
-        costs = np.where(labels > 0, self.positive, self.negative) * np.abs(labels)
-        return costs if self.weight is None else costs * self.weight[lo:hi]
+        costs: NDArray[np.float64] = np.where(labels > 0, self.positive, self.negative)
+        costs *= labels != 0
+        if self.weight is not None:
+            costs *= self.weight[lo:hi]
+        return costs
 
     def part(
         self,

@@ -36,6 +36,16 @@ struct RowsView {
   double bias = 0.0;
 };
 
+// Where a CSR row begins among the stored values.
+inline std::int64_t start_of(const RowsView& x, std::int64_t row) {
+  if (x.index == Index::i64) return static_cast<const std::int64_t*>(x.indptr)[row];
+  return static_cast<const std::int32_t*>(x.indptr)[row];
+}
+// Of rows lo..hi-1.
+inline std::int64_t stored_values(const RowsView& x, std::int64_t lo, std::int64_t hi) {
+  return x.storage == Storage::dense ? (hi - lo) * x.d : start_of(x, hi) - start_of(x, lo);
+}
+
 // One set of primitives for one storage, compiled for one instruction set.
 struct RowKernels {
   double (*dot)(const RowsView&, std::int64_t row, const double* w);

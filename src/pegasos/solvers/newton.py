@@ -194,10 +194,15 @@ class Newton(Solver):
 
 def smoothed_duals(problem: Problem, slack: Floats, width: float, lo: int, hi: int) -> Floats:
     """The derivatives of the smoothed loss of rows lo..hi-1, as (hi - lo, 1)."""
-    m, costs = slack[lo:hi, None], problem.costs(lo, hi)
+    m, duals = slack[lo:hi, None], problem.costs(lo, hi)
     if problem.loss == "squared_hinge":
-        return np.asarray(2 * costs * np.maximum(m, 0.0))
-    return np.asarray(costs * np.clip(0.5 + m * (0.5 / width), 0.0, 1.0))
+        duals *= 2
+        duals *= np.maximum(m, 0.0)
+        return duals
+    share = m * (0.5 / width)
+    share += 0.5
+    duals *= np.clip(share, 0.0, 1.0, out=share)
+    return duals
 
 
 def _every(problem: Problem) -> int:
