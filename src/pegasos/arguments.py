@@ -24,10 +24,13 @@ def whole(name: str, value: Any) -> int:
     return int(value)
 
 
-def floats(name: str, value: Any) -> NDArray[np.float64]:
-    """``value`` as a new float64 array; a TypeError that names it if it holds no numbers."""
+def floats(name: str, value: Any, *, new: bool = True) -> NDArray[np.float64]:
+    """``value`` as a float64 array; a TypeError that names it if it holds no numbers.
+
+    Unless ``new``, one that is such an array already is given back.
+    """
     try:
-        return np.array(value, dtype=np.float64)
+        return np.array(value, dtype=np.float64, copy=new or None)
     except (TypeError, ValueError):
         raise TypeError(f"{name} must hold numbers only, got {_short(value)}") from None
 

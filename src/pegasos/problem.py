@@ -325,8 +325,11 @@ def _sum(mask: NDArray[np.bool_], weight: NDArray[np.float64] | None) -> NDArray
 
 
 def check_sample_weight(sample_weight: ArrayLike, n: int, lanes: int = 1) -> NDArray[np.float64]:
-    """Sample weights as (n, 1), or (n, lanes) if given per lane; a copy, finite, not all zero."""
-    weight = floats("sample_weight", sample_weight)
+    """Sample weights as (n, 1), or (n, lanes) if given per lane; finite, not all zero.
+
+    Not to be written to: they may be the caller's own.
+    """
+    weight = np.require(floats("sample_weight", sample_weight, new=False), requirements=["C", "A"])
     if weight.ndim == 0:
         weight = np.full(n, float(weight))
     if weight.ndim == 1:

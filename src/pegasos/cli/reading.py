@@ -19,6 +19,7 @@ from pegasos.data.dataset import Data, Options
 from pegasos.rows import Blocks
 from pegasos.steps import scale, text
 from pegasos.steps.base import Step
+from pegasos.tasks.labels import classes_and_codes
 
 if TYPE_CHECKING:
     from pegasos.model import LinearModel
@@ -160,7 +161,7 @@ def classes_of(y: Any) -> tuple[Any, Any]:
     """The classes, whole numbers as such, and the class of each row."""
     if y.dtype.kind == "f" and np.array_equal(y, np.rint(y)) and (np.abs(y) < 2**53).all():
         y = y.astype(np.int64)
-    return np.unique(y, return_inverse=True)
+    return classes_and_codes(y)
 
 
 def describe(voice: Voice, path: Any, data: Data) -> None:

@@ -31,7 +31,7 @@ from pegasos.rows import IN_PLACE, Blocks
 from pegasos.solve import rows_of
 from pegasos.tasks.checkpoints import saved_training
 from pegasos.tasks.decision import chosen, decision
-from pegasos.tasks.labels import check_classes_weigh
+from pegasos.tasks.labels import check_classes_weigh, classes_and_codes
 from pegasos.tasks.options import checked_training
 from pegasos.tasks.probability import Calibrator, class_probabilities
 from pegasos.tasks.training import Task, Training, not_proven
@@ -189,7 +189,7 @@ class LinearClassifier(Classifier):
 
     def _task(self, X: Any, y: Any, weight: NDArray[np.float64] | None) -> Task:
         """Rows and the class of each."""
-        classes, codes = np.unique(column_or_1d(y, warn=True), return_inverse=True)
+        classes, codes = classes_and_codes(column_or_1d(y, warn=True))
         if weight is not None:
             check_classes_weigh(classes, codes, weight)
         if classes.size < 2:

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedKFold
 
 from pegasos.certificate import Floats
 from pegasos.estimators.classifier import warn_of_no_probabilities
 from pegasos.tasks.decision import products
+from pegasos.tasks.labels import Codes
 from pegasos.tasks.path import Fold, cross_validate
 from pegasos.tasks.probability import Calibrator, fit_calibrator
 from pegasos.tasks.training import Task, Training
@@ -57,7 +57,7 @@ def calibrators_of(
 
 def from_scores(
     scores: Floats,
-    codes: NDArray[np.intp],
+    codes: Codes,
     weight: Floats | None,
     method: str,
     pairs: Sequence[tuple[int, int]] | None,
@@ -77,7 +77,7 @@ def from_scores(
     return calibrators
 
 
-def stratified(codes: NDArray[np.intp]) -> list[Fold]:
+def stratified(codes: Codes) -> list[Fold]:
     """Five folds, or as many as the rarest class has rows."""
     fewest = int(np.bincount(codes).min())
     if fewest < 2:

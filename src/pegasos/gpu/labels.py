@@ -102,7 +102,7 @@ def weights_of(sample_weight: Any, n: int, device: torch.device) -> Tensor | Non
         sample_weight = floats("sample_weight", sample_weight)
     if isinstance(sample_weight, np.ndarray):
         own = check_sample_weight(sample_weight, n)
-        return torch.from_numpy(np.ascontiguousarray(own.T)).to(device)
+        return torch.from_numpy(own.T.copy()).to(device)
     weight = as_tensor("sample_weight", sample_weight).to(device, torch.float64)
     if tuple(weight.shape) != (n,):
         raise ValueError(

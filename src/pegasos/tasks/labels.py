@@ -11,9 +11,26 @@ from numpy.typing import ArrayLike, NDArray
 
 from pegasos.arguments import number
 
+Codes = NDArray[np.integer[Any]]
+"""The class of each row, as its place among the classes."""
+
+_BLOCK_ROWS = 1 << 16
+
+
+def classes_and_codes(y: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
+    """The classes in order, and those of the rows, in the fewest bytes that hold them.
+
+    NumPy's inverse takes 8 bytes a row, and several times that on the way.
+    """
+    classes = np.unique(y)
+    codes = np.empty(y.size, dtype=np.min_scalar_type(max(0, classes.size - 1)))
+    for lo in range(0, y.size, _BLOCK_ROWS):
+        codes[lo : lo + _BLOCK_ROWS] = np.searchsorted(classes, y[lo : lo + _BLOCK_ROWS])
+    return classes, codes
+
 
 def one_vs_rest(
-    codes: NDArray[np.intp], weights: NDArray[np.float64]
+    codes: Codes, weights: NDArray[np.float64]
 ) -> tuple[NDArray[np.int8], NDArray[np.float64], NDArray[np.float64]]:
     """Labels (n, K), and the weights of each lane's positive and negative class.
 
@@ -21,15 +38,15 @@ def one_vs_rest(
     weighs its own class, the rest get 1, as in scikit-learn.
     """
     count = weights.size
+    labels = np.full((codes.size, 1 if count == 2 else count), -1, dtype=np.int8)
     if count == 2:
-        labels = (2 * codes.reshape(-1, 1) - 1).astype(np.int8)
+        labels[codes == 1] = 1
         return labels, weights[1:], weights[:1]
-    labels = np.full((codes.size, count), -1, dtype=np.int8)
     labels[np.arange(codes.size), codes] = 1
     return labels, weights, np.ones(count)
 
 
-def pair_sizes(codes: NDArray[np.intp]) -> list[int]:
+def pair_sizes(codes: Codes) -> list[int]:
     """The rows of each pair of classes i < j."""
     counts = np.bincount(codes).tolist()
     return [a + b for a, b in combinations(counts, 2)]
@@ -38,7 +55,7 @@ def pair_sizes(codes: NDArray[np.intp]) -> list[int]:
 def class_weights(
     class_weight: Any,
     classes: NDArray[Any],
-    codes: NDArray[np.intp],
+    codes: Codes,
     sample_weight: ArrayLike | None,
 ) -> NDArray[np.float64]:
     """The weight of each class.
@@ -53,7 +70,7 @@ def class_weights(
             raise ValueError(
                 f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}"
             )
-        rows = np.ones(codes.size) if sample_weight is None else np.ravel(sample_weight)
+        rows = None if sample_weight is None else np.ravel(sample_weight)
         totals = np.bincount(codes, weights=rows, minlength=classes.size)
         balanced = np.zeros(classes.size)
         np.divide(totals.sum(), classes.size * totals, out=balanced, where=totals > 0)
@@ -75,7 +92,7 @@ def class_weights(
 
 
 def check_classes_weigh(
-    classes: NDArray[Any], codes: NDArray[np.intp], sample_weight: NDArray[np.float64]
+    classes: NDArray[Any], codes: Codes, sample_weight: NDArray[np.float64]
 ) -> None:
     """Raise ValueError if a class has examples of weight zero only."""
     totals = np.bincount(codes, weights=sample_weight[:, 0], minlength=classes.size)

@@ -188,8 +188,9 @@ def _block_size(X: Any) -> int:
 
 def _signs(indicator: Any, lanes: NDArray[np.intp]) -> NDArray[np.int8]:
     columns = indicator[:, lanes[0] : lanes[-1] + 1]
-    columns = columns.toarray() if sparse.issparse(columns) else np.asarray(columns)
-    return np.where(columns != 0, 1, -1).astype(np.int8)
+    signs = np.full(columns.shape, -1, dtype=np.int8)
+    signs[columns.nonzero() if sparse.issparse(columns) else np.asarray(columns) != 0] = 1
+    return signs
 
 
 def _weights(

@@ -24,7 +24,7 @@ from pegasos.interrupt import Interruption
 from pegasos.joint import as_joint
 from pegasos.outcome import Outcome
 from pegasos.problem import Problem
-from pegasos.tasks.labels import one_vs_rest
+from pegasos.tasks.labels import Codes, one_vs_rest
 from pegasos.tasks.training import Task, Training, pair_threads
 
 Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
@@ -214,7 +214,7 @@ class _Walk:
     def masked(
         self,
         base: Problem,
-        codes: NDArray[np.intp],
+        codes: Codes,
         fold: int,
         rows: Any = slice(None),
         classes: Any = slice(None),

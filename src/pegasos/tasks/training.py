@@ -21,7 +21,7 @@ from pegasos.outcome import Callback, Outcome
 from pegasos.problem import Intercept, Loss, Problem, make_problem
 from pegasos.solvers import Choice, CrammerSinger, InteriorPoint, Solver, choice_of
 from pegasos.solvers.auto import TINY_VALUES
-from pegasos.tasks.labels import class_weights, one_vs_rest
+from pegasos.tasks.labels import Codes, class_weights, one_vs_rest
 
 if TYPE_CHECKING:
     from pegasos.checkpoint.folder import Part
@@ -114,7 +114,7 @@ class Task:
 
     X: Any
     classes: NDArray[Any]
-    codes: NDArray[np.intp]  # (n,) into classes
+    codes: Codes  # (n,) into classes
     sample_weight: Floats | None  # (n, 1)
     class_weight: Any
     multi_class: str
