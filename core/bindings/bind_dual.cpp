@@ -71,6 +71,8 @@ bool dual_advance(const PyProblem& problem, std::uint64_t seed, int chunk_bits, 
   if (!near && K == 1 && sparse && !in_cache && !ends_passes && 4 * n <= kNearBytes) {
     near = std::make_unique<NearRows>(view.rows.view(), kNearBytes);
   }
+  const std::int64_t listed = chunk_bits > 0 ? n : 0;  // single rows are shuffled where they are
+  std::uint32_t* chunk = checked("chunks", chunks, {count, listed});
   std::vector<DualGroup> groups;
   for (std::int64_t g = 0; g < count; ++g) {
     // Groups follow each other, so that their weights do not overlap.
@@ -92,7 +94,7 @@ bool dual_advance(const PyProblem& problem, std::uint64_t seed, int chunk_bits, 
          .cursor = cursor + g,
          .orders = order + g * view.threads,
          .rows = checked("rows", rows, {count, n}) + g * n,
-         .chunks = checked("chunks", chunks, {count, n}) + g * n,
+         .chunks = chunk + g * listed,
          .leaving = checked("leaving", leaving, {count, n}) + g * n,
          .slots = K == 1
                       ? checked_or_null("slots", slots, {kSpanSlots, n + view.rows.weight_rows()})

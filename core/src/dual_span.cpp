@@ -73,15 +73,8 @@ class Move {
 
   // w <- sum of a y x / s
   void add_up(const double* a, double* w) const {
-    std::vector<std::uint32_t> rows;
-    std::vector<double> factors;
-    for (int64_t i = 0; i < n_; ++i) {
-      if (a[i] == 0.0) continue;
-      rows.push_back(static_cast<std::uint32_t>(i));
-      factors.push_back(a[i] * problem_.label(i, 0) / s_);
-    }
     std::fill_n(w, features_, 0.0);
-    add_rows(problem_, rows.data(), static_cast<int64_t>(rows.size()), factors.data(), w);
+    add_duals(problem_, a, w);
   }
 
  private:

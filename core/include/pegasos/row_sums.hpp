@@ -11,4 +11,7 @@ namespace pegasos {
 void add_rows(const ProblemView& problem, const std::uint32_t* rows, std::int64_t count,
               const double* factors, double* out);
 
+// out += sum of a y x / s over all rows, in the same shares of those with a dual.
+void add_duals(const ProblemView& problem, const double* a, double* out);
+
 }  // namespace pegasos

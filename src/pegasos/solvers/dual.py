@@ -309,14 +309,16 @@ def _groups(problem: Problem, seen: int, n: int | None = None) -> dict[str, NDAr
     spanned = n + problem.weights_shape[0]
     if K > 1 or 8 * _core.SPAN_SLOTS * spanned > _SPAN_BYTES:
         spanned = 0
+    rows = np.empty((count, n), dtype=np.uint32)
+    rows[:] = np.arange(n, dtype=np.uint32)
     orders = np.zeros((count * problem.threads, _core.THREAD_ORDER_SIZE), dtype=np.int64)
     orders[:, 3] = seen  # random numbers used: so that no order is repeated
     return {
         "bounds": bounds.astype(np.int64),
         "cursor": cursor,
         "orders": orders,
-        "rows": np.tile(np.arange(n, dtype=np.uint32), (count, 1)),
-        "chunks": np.zeros((count, n), dtype=np.uint32),
+        "rows": rows,
+        "chunks": np.zeros((count, n if order.chunk_bits(problem) else 0), dtype=np.uint32),
         "leaving": np.zeros((count, n), dtype=np.uint8),
         "slots": np.zeros((_core.SPAN_SLOTS, spanned)),
         "slot_sums": np.zeros((_core.SPAN_SLOTS, 2)),

@@ -59,7 +59,7 @@ struct DualGroup {
   GroupCursor* cursor;
   ThreadOrder* orders;    // one for each thread
   std::uint32_t* rows;    // n: those in the list, in storage order until shuffled
-  std::uint32_t* chunks;  // n: the order's own
+  std::uint32_t* chunks;  // n: the order's own, where chunk_bits > 0
   std::uint8_t* leaving;  // n, by place in the list
   double* slots;          // of the last changes (dual_span.hpp); null with several lanes
   double* slot_sums;
