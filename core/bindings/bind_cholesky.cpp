@@ -10,19 +10,19 @@ namespace {
 using namespace pegasos;
 
 bool factor(const In<double, nb::ndim<2>>& matrix, double penalty, double last, double lift,
-            std::int64_t threads, const Matrix<double>& out) {
+            std::int64_t threads, const Vector<double>& out) {
   const auto size = static_cast<std::int64_t>(matrix.shape(0));
   if (size < 1 || threads < 1) throw std::invalid_argument("size and threads must be positive");
   const double* entries = checked("matrix", matrix, {size, size});
-  double* to = checked("factor", out, {padded(size), padded(size)});
+  double* to = checked("factor", out, {factor_size(size)});
   nb::gil_scoped_release release;
   return cholesky({entries, size, penalty, last, lift}, threads, to);
 }
 
-void solve(const In<double, nb::ndim<2>>& factor, const In<double, nb::ndim<1>>& rhs,
+void solve(const In<double, nb::ndim<1>>& factor, const In<double, nb::ndim<1>>& rhs,
            const Vector<double>& out) {
   const auto size = static_cast<std::int64_t>(rhs.shape(0));
-  const double* entries = checked("factor", factor, {padded(size), padded(size)});
+  const double* entries = checked("factor", factor, {factor_size(size)});
   double* to = checked("out", out, {size});
   std::vector<double> x(static_cast<std::size_t>(padded(size)));
   std::copy_n(rhs.data(), size, x.data());
@@ -33,7 +33,7 @@ void solve(const In<double, nb::ndim<2>>& factor, const In<double, nb::ndim<1>>&
 }  // namespace
 
 void bind_cholesky(nb::module_& m) {
-  m.def("padded_size", &padded, nb::arg("size"), "Rows and columns of a factor's array.");
+  m.def("factor_size", &factor_size, nb::arg("size"), "Values of the factor of so many rows.");
   m.def(
       "cholesky", &factor, nb::arg("matrix").noconvert(), nb::arg("penalty"), nb::arg("last"),
       nb::arg("lift"), nb::arg("threads"), nb::arg("factor").noconvert(),

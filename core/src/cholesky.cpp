@@ -13,8 +13,6 @@ using std::int64_t;
 
 constexpr int64_t kPanelsOfThread = 8;  // that repay it
 
-double* panel_of(double* factor, int64_t width, int64_t p) { return factor + p * kPanel * width; }
-
 // The lower triangle into panels; what pads the matrix is the unit matrix.
 void pack(const Raised& raised, double* factor) {
   const int64_t size = raised.size;
@@ -22,14 +20,14 @@ void pack(const Raised& raised, double* factor) {
   for (int64_t column = 0; column < size; ++column) {
     const double* line = raised.matrix + column * size;
     for (int64_t row = column; row < size; ++row) {
-      panel_of(factor, width, row / kPanel)[kPanel * column + row % kPanel] = line[row];
+      factor[panel_begin(row / kPanel) + kPanel * column + row % kPanel] = line[row];
     }
-    double& entry = panel_of(factor, width, column / kPanel)[kPanel * column + column % kPanel];
+    double* above = factor + panel_begin(column / kPanel) + kPanel * column;
+    double& entry = above[column % kPanel];
     entry = (entry + (column + 1 < size ? raised.penalty : raised.last)) * (1.0 + raised.lift);
-    double* above = panel_of(factor, width, column / kPanel) + kPanel * column;
     for (int64_t row = 0; row < column % kPanel; ++row) above[row] = 0.0;
   }
-  double* last = panel_of(factor, width, width / kPanel - 1);
+  double* last = factor + panel_begin(width / kPanel - 1);
   for (int64_t row = size; row < width; ++row) {
     for (int64_t column = 0; column <= row; ++column) {
       last[kPanel * column + row % kPanel] = column == row ? 1.0 : 0.0;
@@ -41,18 +39,17 @@ void pack(const Raised& raised, double* factor) {
 
 bool cholesky(const Raised& raised, int64_t most_threads, double* factor) {
   const CholeskyKernels& kernels = cholesky_kernels();
-  const int64_t width = padded(raised.size);
-  const int64_t panels = width / kPanel;
+  const int64_t panels = padded(raised.size) / kPanel;
   const int64_t threads = std::min(most_threads, panels / kPanelsOfThread);
   pack(raised, factor);
   std::optional<Team> team;
   if (threads > 1) team.emplace(threads);
   for (int64_t q = 0; q < panels; ++q) {
-    double* columns = panel_of(factor, width, q);
+    double* columns = factor + panel_begin(q);
     if (!kernels.diagonal(columns, kPanel * q)) return false;
     const auto below = [&](int64_t lo, int64_t hi) {
       for (int64_t p = lo; p < hi; ++p) {
-        kernels.below(panel_of(factor, width, p), columns, kPanel * q);
+        kernels.below(factor + panel_begin(p), columns, kPanel * q);
       }
     };
     const int64_t left = panels - q - 1;
@@ -69,13 +66,12 @@ bool cholesky(const Raised& raised, int64_t most_threads, double* factor) {
 
 void cholesky_solve(int64_t size, const double* factor, double* x) {
   const CholeskyKernels& kernels = cholesky_kernels();
-  const int64_t width = padded(size);
-  const int64_t panels = width / kPanel;
+  const int64_t panels = padded(size) / kPanel;
   for (int64_t p = 0; p < panels; ++p) {
-    kernels.forward(factor + p * kPanel * width, kPanel * p, x);
+    kernels.forward(factor + panel_begin(p), kPanel * p, x);
   }
   for (int64_t p = panels - 1; p >= 0; --p) {
-    kernels.backward(factor + p * kPanel * width, kPanel * p, x);
+    kernels.backward(factor + panel_begin(p), kPanel * p, x);
   }
 }
 

@@ -32,7 +32,7 @@ std::vector<double> random_matrix(int64_t size, int64_t rank) {
 }
 
 std::vector<double> factor_of(const Raised& raised, int64_t threads, bool& found) {
-  std::vector<double> factor(static_cast<std::size_t>(padded(raised.size) * padded(raised.size)));
+  std::vector<double> factor(static_cast<std::size_t>(factor_size(raised.size)));
   found = cholesky(raised, threads, factor.data());
   return factor;
 }

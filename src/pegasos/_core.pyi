@@ -240,13 +240,13 @@ SMO_FALLS: int = 2
 
 SMO_HERE: int = 4
 
-def padded_size(size: int) -> int:
-    """Rows and columns of a factor's array."""
+def factor_size(size: int) -> int:
+    """Values of the factor of so many rows."""
 
-def cholesky(matrix: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], penalty: float, last: float, lift: float, threads: int, factor: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> bool:
+def cholesky(matrix: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], penalty: float, last: float, lift: float, threads: int, factor: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> bool:
     """
     Factor the matrix (its upper triangle) with more on its diagonal; False if there is none.
     """
 
-def cholesky_solve(factor: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], rhs: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
+def cholesky_solve(factor: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], rhs: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
     """Solve by a factor."""

@@ -8,9 +8,11 @@
 namespace pegasos {
 
 // Rows of a panel. A factor of `size` rows is stored as padded(size) / 8 panels of eight rows, each
-// of them padded(size) columns of eight values.
+// of them columns of eight values, as far as the diagonal.
 constexpr std::int64_t kPanel = 8;
 constexpr std::int64_t padded(std::int64_t size) { return (size + kPanel - 1) / kPanel * kPanel; }
+constexpr std::int64_t panel_begin(std::int64_t p) { return kPanel * kPanel * (p * (p + 1) / 2); }
+constexpr std::int64_t factor_size(std::int64_t size) { return panel_begin(padded(size) / kPanel); }
 
 // A matrix (its upper triangle, by rows) with more on its diagonal.
 struct Raised {
@@ -21,7 +23,7 @@ struct Raised {
   double lift;     // all of them are then larger by this share
 };
 
-// Writes the factor, padded(size)^2 values; false if there is none. The same bits whatever the
+// Writes the factor, factor_size(size) values; false if there is none. The same bits whatever the
 // number of threads, which meet after every eight columns.
 bool cholesky(const Raised& raised, std::int64_t most_threads, double* factor);
 

@@ -34,8 +34,7 @@ def row_ranges(problem: Problem) -> list[tuple[int, int]]:
 
 def empty_factor(size: int) -> Floats:
     """Room for the factor of a matrix of so many rows."""
-    padded = _core.padded_size(size)
-    return np.zeros((padded, padded))
+    return np.zeros(_core.factor_size(size))
 
 
 def factor(gram: Floats, s: float, intercept: float | None, threads: int, out: Floats) -> bool:
