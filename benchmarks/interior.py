@@ -1,41 +1,96 @@
-"""Iterations of InteriorPoint to a certified 1e-3 / 1e-8, hinge loss, by C and intercept.
+"""Iterations of InteriorPoint to a certified 1e-3 / 1e-8, by loss, intercept and C.
 
-    PEGASOS_DATA=folder python -m benchmarks.interior [data set ...]
+    PEGASOS_DATA=folder python -m benchmarks.interior
 
-The benchmark's data sets of few features, one binary task each. Each iteration is certified.
+The benchmark's data sets of few features; where there are several classes, each against the rest.
+Each iteration is certified. Writes results/interior.json and results/interior.md.
 """
 
-import sys
+import argparse
 
 import numpy as np
 
 import pegasos
-from benchmarks import datasets
+from benchmarks import datasets, machine, store
+from benchmarks.datasets import signs
+from benchmarks.table import header, row
 
 NAMES = ("a9a", "w8a", "ijcnn1", "covtype", "fashion_mnist", "dense_500k")
 STRENGTHS = (0.01, 0.1, 1.0, 10.0, 100.0)
 MODES = ("free", "none", "regularized")
+TOLERANCES = (1e-3, 1e-8)
+MOST = 40  # iterations to the last of them, meant for any
+_END = 60
 
 
 def main():
-    print(f"{'C':<27}" + "".join(f"{C:>8g}" for C in STRENGTHS))
-    for name, X, y in datasets.loaded(sys.argv[1:] or NAMES):
-        for mode in MODES:
-            print(f"{name:<15}{mode:<12}", end="")
-            for C in STRENGTHS:
-                print(f"{_iterations(X, y, C, mode):>8}", end="", flush=True)
-            print()
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", nargs="+", choices=NAMES, default=NAMES)
+    parser.add_argument("--losses", nargs="+", default=("hinge", "squared_hinge"))
+    parser.add_argument("--modes", nargs="+", choices=MODES, default=MODES, help="of intercept")
+    parser.add_argument("--results", type=store.Path, default=store.RESULTS, help="folder")
+    options = parser.parse_args()
+    store.RESULTS = options.results
+    lines = []
+    for name in options.data:
+        try:
+            X, tasks = _tasks(datasets.module(name))
+        except datasets.MissingError as missing:
+            print(f"{name}: skipped: {missing}", flush=True)
+            continue
+        for task, y in tasks:
+            for loss in options.losses:
+                for mode in options.modes:
+                    needed = [_iterations(X, y, C, loss, mode) for C in STRENGTHS]
+                    line = {"data": name, "task": task, "positive": float((y > 0).mean())}
+                    lines.append(line | {"loss": loss, "mode": mode, "needed": needed})
+                    print(name, task, loss, mode, *map(_show, needed), flush=True)
+    results = {"lines": lines} | machine.setting() | {"commit": machine.commit()}
+    store.write("interior", results)
+    store.write_text("interior.md", "\n".join(_lines(results)) + "\n")
 
 
-def _iterations(X, y, C, mode):
+def _tasks(module):
+    """Rows, and the binary tasks on them."""
+    if not hasattr(module, "load_classes"):
+        X, y = module.load()
+        return X, [("", y)]
+    X, classes = module.load_classes()
+    return X, [(int(k), signs(classes == k)) for k in np.unique(classes)]
+
+
+def _iterations(X, y, C, loss, mode):
+    """To each tolerance; None if it was not reached."""
     result = pegasos.solve(
-        X, y, C=C, solver="interior", intercept=mode, tol=1e-8, max_epochs=60, record_every=1
-    )
+        X, y, C=C, loss=loss, solver="interior", intercept=mode, tol=TOLERANCES[-1],
+        max_epochs=_END, record_every=1,
+    )  # fmt: skip
     gaps = np.ravel(result.history["relative_gap"])
-    return "/".join(
-        str(1 + int(np.argmax(gaps <= tol))) if (gaps <= tol).any() else f">{gaps.size}"
-        for tol in (1e-3, 1e-8)
+    reached = [gaps <= tol for tol in TOLERANCES]
+    return [1 + int(np.argmax(there)) if there.any() else None for there in reached]
+
+
+def _show(needed):
+    return "/".join("-" if count is None else str(count) for count in needed)
+
+
+def _lines(results):
+    yield "# Iterations of InteriorPoint\n"
+    yield "    PEGASOS_DATA=folder python -m benchmarks.interior\n"
+    yield f"{machine.show(results, [results])}\n"
+    last = [needed[-1] for line in results["lines"] for needed in line["needed"]]
+    over = sum(count is None or count > MOST for count in last)
+    most = max(count or _END for count in last)
+    yield (
+        f"To a certified 1e-3 / 1e-8. {over or 'None'} of {len(last)} takes more than {MOST} "
+        f"iterations to the latter; the most is {most}.\n"
     )
+    columns = (f"C = {C:g}" for C in STRENGTHS)
+    yield from header("data", "against the rest", "its rows", "loss", "intercept", *columns)
+    for line in results["lines"]:
+        title = datasets.module(line["data"]).TITLE
+        named = (f"class {line['task']}" if line["task"] != "" else "", f"{line['positive']:.1%}")
+        yield row(title, *named, line["loss"], line["mode"], *map(_show, line["needed"]))
 
 
 if __name__ == "__main__":

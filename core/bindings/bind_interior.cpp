@@ -16,7 +16,7 @@ class PyInterior {
  public:
   static constexpr std::int64_t arrays = 12;
 
-  PyInterior(nb::object problem, const Matrix<double>& variables)
+  PyInterior(nb::object problem, const Matrix<double>& variables, double share)
       : view_(nb::cast<const PyProblem&>(problem).view), owners_{problem, nb::cast(variables)} {
     if (view_.lanes != 1) throw std::invalid_argument("one lane at a time");
     double* first = checked("variables", variables, {arrays, view_.n()});
@@ -27,6 +27,7 @@ class PyInterior {
       *field = first;
       first += view_.n();
     }
+    rows_.share = share;
   }
 
   auto point(std::int64_t lo, std::int64_t hi, double step, const Vector<double>& w, double b,
@@ -94,8 +95,8 @@ class PyInterior {
 
 void bind_interior(nb::module_& m) {
   nb::class_<PyInterior>(m, "Interior", "The interior point method's passes over the rows.")
-      .def(nb::init<nb::object, const Matrix<double>&>(), nb::arg("problem"),
-           nb::arg("variables").noconvert())
+      .def(nb::init<nb::object, const Matrix<double>&, double>(), nb::arg("problem"),
+           nb::arg("variables").noconvert(), nb::arg("share"))
       .def_ro_static("ARRAYS", &PyInterior::arrays)
       .def("point", &PyInterior::point, nb::arg("lo"), nb::arg("hi"), nb::arg("step"),
            nb::arg("w").noconvert(), nb::arg("b"), nb::arg("vectors").noconvert(),

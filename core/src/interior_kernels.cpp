@@ -76,7 +76,7 @@ void point_rows(const InteriorRows& rows, const RowBatch& batch, double step, Po
     balance.add(signed_dual);
     scales.add(scale);
     const V t = -y * scale * (squared ? g + xi : g);
-    const V by_mu = y * inverse * (squared ? v : v - a);
+    const V by_mu = y * inverse * (squared ? rows.share * v : rows.share * v - a);
     affine.add(t);
     centre.add(by_mu);
     store(batch.factors + k, signed_dual);
@@ -143,7 +143,7 @@ void direction_rows(const InteriorRows& rows, const InteriorDirection& direction
     using V = decltype(kind);
     const int64_t i = batch.first + k;
     const Row<V> row(rows, i);
-    const V ra = load<V>(direction.ra + i) + mu;
+    const V ra = load<V>(direction.ra + i) + rows.share * mu;
     const V rv = squared ? V{} : load<V>(direction.rv + i) + mu;
     const V by_ar = 1.0 / (row.a * row.r);
     const V by_vxi = squared ? V{} : 1.0 / (row.v * row.xi);
@@ -162,9 +162,11 @@ void direction_rows(const InteriorRows& rows, const InteriorDirection& direction
   shorten(steps, primal_fall, dual_fall);
 }
 
-// How far to pull a product towards [low, high], by at most `high` at once.
+// How far to pull a product towards [aim/10, 10 aim], by at most the latter at once.
 template <class V>
-V pulled(V product, double low, double high) {
+V pulled(V product, double aim) {
+  const double low = 0.1 * aim;
+  const double high = 10.0 * aim;
   const V inside = smaller(larger(product, V{} + low), V{} + high);
   return larger(inside - product, V{} - high);
 }
@@ -186,8 +188,8 @@ void correct_rows(const InteriorRows& rows, const RowBatch& batch, double mu,
     const V by_v = 1.0 / row.v;
     const V r = row.r + p * (ra - row.r * da) * by_a;
     const V xi = row.xi + p * (rv + row.xi * da) * by_v;
-    const V more_a = pulled((row.a + q * da) * r, 0.1 * mu, 10.0 * mu);
-    const V more_v = squared ? V{} : pulled((row.v - q * da) * xi, 0.1 * mu, 10.0 * mu);
+    const V more_a = pulled((row.a + q * da) * r, rows.share * mu);
+    const V more_v = squared ? V{} : pulled((row.v - q * da) * xi, mu);
     store(rows.other.ra + i, ra + more_a);
     store(rows.other.rv + i, rv + more_v);
     const V t = load<V>(batch.y + k) * row.scale * (more_a * by_a - more_v * by_v);

@@ -13,6 +13,8 @@ namespace {
 
 enum Array { kA, kV, kR, kXi, kG, kScale, kRa, kRv, kDa, kOtherRa, kOtherRv, kOtherDa, kArrays };
 
+constexpr double kShare = 0.3;
+
 struct Toy : ToyProblem {
   explicit Toy(Loss loss) : ToyProblem({.weighted = true, .absent = true}) { view.loss = loss; }
 };
@@ -45,7 +47,8 @@ struct Point {
             p[kG],
             p[kScale],
             {p[kRa], p[kRv], p[kDa]},
-            {p[kOtherRa], p[kOtherRv], p[kOtherDa]}};
+            {p[kOtherRa], p[kOtherRv], p[kOtherDa]},
+            kShare};
   }
   std::size_t n;
   std::vector<double> arrays[kArrays];
@@ -131,7 +134,7 @@ TEST(a_point_sums_up_the_slack_form) {
       const double misses = margin - 1 + rows.xi[i] - rows.r[i];
       const double towards_zero = -rows.r[i] + (squared ? 0.0 : rows.xi[i]) - misses;
       toy.data.axpy(i, y * D * towards_zero, affine, 1);
-      toy.data.axpy(i, y * D * (1 / a - (squared ? 0.0 : 1 / v)), centre, 1);
+      toy.data.axpy(i, y * D * (kShare / a - (squared ? 0.0 : 1 / v)), centre, 1);
     }
     CHECK_CLOSE(sums.complementarity, expected.complementarity, 1e-10);
     CHECK_CLOSE(sums.loss, expected.loss, 1e-10);
@@ -192,6 +195,7 @@ TEST(a_direction_solves_the_equations_of_its_rows) {
       CHECK(smallest >= -1e-12);
       CHECK((step.primal == 1.0 && step.dual == 1.0) || smallest < 1e-12);  // as far as it goes
     };
+    const Point targets = point;
     check(rows.now, interior_direction(toy.view, rows, all, rows.now, mu, w.data(), -0.1));
     interior_correct(toy.view, rows, all, mu, {0.9, 0.8}, rhs.data());
     std::vector<double> change(w.size());
@@ -202,8 +206,10 @@ TEST(a_direction_solves_the_equations_of_its_rows) {
       const double dr = (rows.now.ra[i] - rows.r[i] * da) / rows.a[i];
       const double product = (rows.a[i] + 0.8 * da) * (rows.r[i] + 0.9 * dr);
       const double more = rows.other.ra[i] - rows.now.ra[i];
-      CHECK(product >= 0.1 * mu && product <= 10 * mu ? std::abs(more) < 1e-12
-                                                      : more * (mu - product) > 0);
+      const double aim = kShare * mu;
+      CHECK_CLOSE(rows.now.ra[i], targets.arrays[kRa][i] + aim, 1e-12);
+      CHECK(product >= 0.1 * aim && product <= 10 * aim ? std::abs(more) < 1e-12
+                                                        : more * (aim - product) > 0);
       const double t = more / rows.a[i] - (rows.other.rv[i] - rows.now.rv[i]) / rows.v[i];
       toy.data.axpy(i, y * rows.scale[i] * t, change, 1);
     }

@@ -228,15 +228,16 @@ def test_the_passes_of_the_interior_point_method(K, n, squared, weighted):
     margins, shift = numbers(K, n, seed=20), numbers(K, 1, seed=21)
     step = numbers(K, 1, seed=22, least=0.1, most=0.9)
     mu = numbers(K, 1, seed=23, least=0.01, most=0.3)
+    share = numbers(K, 1, seed=25, least=0.01, most=1.0)
     p, q = numbers(2, K, 1, seed=24, least=0.2, most=1.0)
     for kind in (torch.float64, torch.float32):
-        factors, sums, *left = both("point", row, now, fixed, step, kind)
+        factors, sums, *left = both("point", row, now, fixed, share, step, kind)
         assert factors.shape == (3, K, n)
         assert sums.shape == (7, K)
         assert bool((left[0] - row.a).abs().max() > 0) == bool((fixed.y != 0).any())  # it stepped
         both("affine", row, now, fixed, margins, shift, kind)
-        both("correct", row, now, other, fixed, mu, p, q, kind)
-    both("direction", row, now, fixed, mu, margins, shift)
+        both("correct", row, now, other, fixed, share, mu, p, q, kind)
+    both("direction", row, now, fixed, share, mu, margins, shift)
 
 
 def test_rows_that_are_not_in_a_lane_never_change():
@@ -245,7 +246,9 @@ def test_rows_that_are_not_in_a_lane_never_change():
         outside = fixed.y == 0
         assert int(outside.sum()) > 100
         step = torch.full((2, 1), 0.5, dtype=torch.float64)
-        factors, _, a, v, r, xi, g, scale, *_ = both("point", row, now, fixed, step, torch.float64)
+        factors, _, a, v, r, xi, g, scale, *_ = both(
+            "point", row, now, fixed, torch.ones_like(step), step, torch.float64
+        )
         assert bool((factors[:, outside] == 0).all())
         for left, value in ((a, 1), (v, 1), (r, 1), (xi, 1), (g, -1), (scale, 0)):
             assert bool((left[outside] == value).all())

@@ -92,6 +92,48 @@ def test_a_tolerance_beyond_float64_ends_at_the_last_digits():
     assert result.certificate.relative_gap < 1e-9
 
 
+def rare_class(noise):
+    """One row in a hundred is positive; a categorical column and six numbers, like covtype's."""
+    rng = np.random.default_rng(0)
+    n, kinds = 20_000, 30
+    kind = np.minimum(rng.geometric(0.15, n) - 1, kinds - 1)
+    numbers = rng.random((n, 6))
+    score = 2 * numbers @ rng.normal(size=6) + 2 * rng.normal(size=kinds)[kind]
+    score += noise * rng.logistic(size=n)
+    y = np.where(score > np.quantile(score, 0.99), 1.0, -1.0)
+    return np.hstack([numbers, np.eye(kinds)[kind]]), y
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_rare_class_takes_no_more_iterations(mode):
+    X, y = rare_class(noise=0.15)
+    result = pegasos.solve(X, y, C=100, solver="interior", intercept=mode, tol=1e-8)
+    assert result.stop_reason == "converged"
+    # From 13 to 18; around a central path of equal products from 30 to 33.
+    assert result.epochs <= 24
+
+
+def test_rounding_is_no_obstacle_where_hardly_any_w_helps():
+    # The optimum is all but w = 0, b = -1: every negative row is at the margin, and D grows there.
+    X, y = rare_class(noise=1.0)
+    result = pegasos.solve(X, y, C=1, solver="interior", intercept="free", tol=1e-8)
+    assert result.stop_reason == "converged"
+    assert result.epochs <= 20
+
+
+def test_duals_of_a_free_intercept_balance_to_the_last_digit():
+    X, y = rare_class(noise=1.0)
+    problem = make_problem(X, y[:, None], C=1.0, intercept="free")
+    solver = InteriorPoint()
+    state = solver.start(problem, 0)
+    for steps in (4, 8, 16):
+        solver.advance(problem, state, work=1 << 40, stop_seen=1 << 60, stop_steps=steps)
+        a = solver.duals(problem, state)(0, y.size)[:, 0]
+        assert (a >= 0).all()
+        assert (a <= 1).all()
+        assert abs(a @ y) <= 1e-12 * a.sum()
+
+
 def test_linear_svc_trains_a_free_intercept_with_it():
     data = toy(150, 5, seed=10)
     y = data.Y[:, 0]

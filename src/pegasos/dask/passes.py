@@ -27,7 +27,7 @@ class LanePasses:
         self.core: Any
         if kind == "interior":
             self.rows = InteriorPoint.start_rows(problem, shares)
-            self.core = _core.Interior(problem.core, self.rows)
+            self.core = _core.Interior(problem.core, self.rows, min(shares.values()))
         else:
             self.rows = np.zeros((_core.Newton.ARRAYS, problem.n))
             self.core = _core.Newton(problem.core, self.rows)

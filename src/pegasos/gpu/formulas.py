@@ -17,7 +17,7 @@ from torch import Tensor
 
 from pegasos.gpu import kernels
 
-_PULL = 10.0  # products are pulled into [mu / 10, 10 mu]
+_PULL = 10.0  # products are pulled into [aim / 10, 10 aim]
 _SUMMED = 4096  # rows that are added up first: so many roundings, and as many as there are such
 
 
@@ -56,7 +56,7 @@ def formulas_for(tensor: Tensor, part: str) -> Any:
 
 
 def point(
-    row: Row, now: Direction, fixed: Fixed, step: Tensor, kind: torch.dtype
+    row: Row, now: Direction, fixed: Fixed, share: Tensor, step: Tensor, kind: torch.dtype
 ) -> tuple[Tensor, Tensor]:
     """Step, in place; (3, K, n) the factors of x in three sums, and (7, K) sums over rows."""
     y, c, squared = fixed
@@ -76,7 +76,7 @@ def point(
     lost = c * g * g if squared else -c * g
     signed = a * y
     t = -y * row.scale * (g + xi if squared else g)
-    by_mu = y * inverse * (v if squared else v - a)
+    by_mu = y * inverse * (share * v if squared else share * v - a)
     sums = [
         torch.where(inside, a * r if squared else a * r + v * xi, 0.0),
         torch.where(inside & ~(g >= 0), lost, 0.0),
@@ -117,13 +117,13 @@ def affine(
 
 
 def direction(
-    row: Row, to: Direction, fixed: Fixed, mu: Tensor, margins: Tensor, shift: Tensor
+    row: Row, to: Direction, fixed: Fixed, share: Tensor, mu: Tensor, margins: Tensor, shift: Tensor
 ) -> Tensor:
-    """Add mu to the targets and fill in the direction; (2, K) the largest steps."""
+    """Add mu, or its share, to the targets, fill in the direction; (2, K) the largest steps."""
     y, _, squared = fixed
     inside = y != 0
     a, v, r, xi, g, scale = row
-    to.ra.copy_(torch.where(inside, to.ra + mu, 0.0))
+    to.ra.copy_(torch.where(inside, to.ra + share * mu, 0.0))
     to.rv.copy_(0 * a if squared else torch.where(inside, to.rv + mu, 0.0))
     h = to.ra / a - to.rv / v - (g + xi - r)
     to.along.copy_(y * (margins + shift))
@@ -136,8 +136,8 @@ def direction(
 
 
 def correct(
-    row: Row, now: Direction, other: Direction, fixed: Fixed, mu: Tensor, p: Tensor, q: Tensor,
-    kind: torch.dtype,
+    row: Row, now: Direction, other: Direction, fixed: Fixed, share: Tensor, mu: Tensor, p: Tensor,
+    q: Tensor, kind: torch.dtype,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """Set the other targets; (K, n) the factors of x, and (K,) their sum."""
     y, _, squared = fixed
@@ -145,7 +145,7 @@ def correct(
     a, v, r, xi, _, scale = row
     ahead_r = r + p * (now.ra - r * now.da) / a
     ahead_xi = xi + p * (now.rv + xi * now.da) / v
-    more_a = torch.where(inside, _pulled((a + q * now.da) * ahead_r, mu), 0.0)
+    more_a = torch.where(inside, _pulled((a + q * now.da) * ahead_r, share * mu), 0.0)
     more_v = torch.where(inside, _pulled((v - q * now.da) * ahead_xi, mu), 0.0)
     if squared:
         more_v = 0 * more_v
@@ -248,9 +248,9 @@ def _total(values: Tensor) -> Tensor:
     return parts.sum(1) + values[:, whole:].sum(1)
 
 
-def _pulled(product: Tensor, mu: Tensor) -> Tensor:
+def _pulled(product: Tensor, aim: Tensor) -> Tensor:
     """How far to pull a product towards [low, high], by at most ``high`` at once."""
-    low, high = mu / _PULL, mu * _PULL
+    low, high = aim / _PULL, aim * _PULL
     inside = torch.minimum(torch.maximum(product, low), high)
     return torch.maximum(inside - product, -high)
 

@@ -17,7 +17,7 @@ from pegasos.gpu.problem import DeviceProblem
 from pegasos.gpu.solver import DeviceSolver, OnDevice
 from pegasos.problem import Problem
 from pegasos.solvers.base import State
-from pegasos.solvers.interior import PER_LANE, InteriorPoint, lightened_lanes
+from pegasos.solvers.interior import PER_LANE, InteriorPoint, balancing, lightened_lanes
 from pegasos.solvers.normal import check_features
 
 _SHARE = 0.6  # of the memory that is free
@@ -47,11 +47,16 @@ class DeviceInterior(DeviceSolver, InteriorPoint):
 
     def passes(self, problem: Problem, state: State) -> Any:
         """Those over the device's rows."""
-        return DevicePasses(cast(DeviceProblem, problem), cast(OnDevice, state).device)
+        return DevicePasses(
+            cast(DeviceProblem, problem), cast(OnDevice, state).device, state["share"]
+        )
 
     def device_duals(self, problem: DeviceProblem, state: State) -> Tensor:
-        """The duals themselves; rounding may have brought one to the box's edge."""
-        duals = cast(OnDevice, state).device.variables.duals
+        """As on the host."""
+        rows = cast(OnDevice, state).device.variables.rows(0, problem.n)
+        shift = torch.from_numpy(balancing(problem, state)).to(problem.y.device)[:, None]
+        moved = torch.where(shift != 0, shift * rows.scale * problem.y, 0.0)
+        duals = (rows.a - moved).clamp(min=0.0)
         if problem.loss == "hinge":
             duals = torch.minimum(duals, problem.device_costs())
         return torch.where(problem.y != 0, duals, 0.0)

@@ -57,9 +57,10 @@ class DevicePasses:
 
     correctors = 1  # passes are what an iteration costs, not its matrix
 
-    def __init__(self, problem: DeviceProblem, state: DeviceState) -> None:
-        """Go on with the state of a run."""
+    def __init__(self, problem: DeviceProblem, state: DeviceState, share: Floats) -> None:
+        """Go on with the state of a run; products a r are aimed at a (K,) share of mu."""
         self.problem, self.state = problem, state
+        self.share = self._column(share)
         self.squared = problem.loss == "squared_hinge"
         self.bias = problem.bias
 
@@ -72,8 +73,8 @@ class DevicePasses:
         factors_sum: Any = 0.0
         for first, last, X in self.problem.here.visit():
             T, found = formulas_for(X, "interior").point(
-                self._rows(first, last), self._now(first, last), self._fixed(first, last), steps,
-                self._kind(X, 3),
+                self._rows(first, last), self._now(first, last), self._fixed(first, last),
+                self.share, steps, self._kind(X, 3),
             )  # fmt: skip
             added = self._sums(X, T.flatten(0, 1))
             total = total + found
@@ -158,7 +159,7 @@ class DevicePasses:
         for first, last, X in self.problem.here.visit():
             to = self.state.variables.direction(first, last, other=other)
             reach = formulas_for(X, "interior").direction(
-                self._rows(first, last), to, self._fixed(first, last), target,
+                self._rows(first, last), to, self._fixed(first, last), self.share, target,
                 self._products(X, W), shift,
             )  # fmt: skip
             reaches.append(reach)
@@ -174,7 +175,8 @@ class DevicePasses:
             T, found = formulas_for(X, "interior").correct(
                 self._rows(first, last), self._now(first, last),
                 self.state.variables.direction(first, last, other=True), self._fixed(first, last),
-                self._column(mu), self._column(primal), self._column(dual), self._kind(X, 1),
+                self.share, self._column(mu), self._column(primal), self._column(dual),
+                self._kind(X, 1),
             )  # fmt: skip
             added = self._sums(X, T)
             total = total + found

@@ -28,11 +28,6 @@ class Variables:
         now, other = torch.zeros((2, 4, *y.shape), dtype=torch.float64, device=y.device)
         return cls(values, (now, other))
 
-    @property
-    def duals(self) -> Tensor:
-        """(K, n); those of rows that are not in the lane mean nothing."""
-        return self.values[0]
-
     def rows(self, lo: int, hi: int) -> Row:
         """The variables of some rows."""
         return Row(*self.values[:, :, lo:hi])

@@ -6,6 +6,7 @@ anew, so that memory holds one block of rows, whatever their number.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -61,7 +62,10 @@ class _Passes:
 class BlockInterior(_Passes):
     """Those of the interior point method."""
 
-    core = _core.Interior
+    def __init__(self, problem: Problem, variables: Floats, share: float) -> None:
+        """Look at nothing yet; ``share`` as of ``_core.Interior``."""
+        super().__init__(problem, variables)
+        self.core = partial(_core.Interior, share=share)
 
     def swap(self) -> None:
         """The other direction becomes the one in hand."""

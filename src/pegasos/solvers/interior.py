@@ -11,9 +11,14 @@ with duals a of the first constraint and v = c - a of the second. A Newton step 
 
 so that each iteration needs one (d + 1) x (d + 1) Cholesky factor, and four to twelve passes over
 the rows. The number of iterations hardly depends on C. Start: w = 0, b = 0, a = c/2, r = xi = 1;
-where b is free and one class outweighs the other, its duals start lower, so that sum a y is nearer
-to 0, which halves the iterations of one class against nine. The duals stay inside the box, so D is
-valid at every iteration. The squared hinge, sum c xi^2, has xi = a / 2c and no v.
+where one class outweighs the other, its duals start lower, so that sum a y is nearer to 0.
+
+The central path is a weighted one: products v xi are to be mu, but a r only share * mu, less where
+one class is rare. A row on the right side has a = share * mu / r, and all such rows together push w
+away from them. With share = 1 that outweighs a rare class until mu is tiny: w then moves far as mu
+falls, while the slacks of the rows near the margin, of the size of mu, only let it take short
+steps. The duals stay inside the box, so D is valid at every iteration. The squared hinge,
+sum c xi^2, has xi = a / 2c and no v.
 
 An iteration is one epoch and one step. It is cut into phases (``interior_phases``), each of which
 visits the rows block by block, and can pause after any block.
@@ -38,17 +43,28 @@ from pegasos.solvers import normal
 from pegasos.solvers.base import Solver, State
 from pegasos.solvers.by_blocks import BlockInterior
 from pegasos.solvers.interior_passes import OneLane, Passes
-from pegasos.solvers.interior_phases import DUAL, LOSS, PHASES, POINT, STALLED, SWAPPED, Iteration
+from pegasos.solvers.interior_phases import (
+    BALANCE,
+    DUAL,
+    LOSS,
+    PHASES,
+    POINT,
+    SCALE,
+    STALLED,
+    SWAPPED,
+    Iteration,
+)
 
 PER_LANE = frozenset(
     {
         "w", "b", "vectors", "sums", "rhs", "second", "parts", "direction", "taken", "lengths",
-        "tried", "mu", "step", "missed", "flags",
+        "tried", "mu", "share", "step", "missed", "flags",
     }
 )  # fmt: skip
 """Arrays of the state whose last axis is the lane."""
 
-_LEAST_SHARE = 0.2  # of c/2, in the heavier class
+_RARITY = 0.7  # power of the classes' ratio that makes the share; from 0.5 to 1 all do
+_LEAST_SHARE = 0.01
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +81,7 @@ class InteriorPoint(Solver):
     phases: ClassVar[int] = len(PHASES)
 
     def start(self, problem: Problem, seed: int, duals: Floats | None = None) -> State:  # noqa: ARG002
-        """Start in the middle of the box; with a free intercept, nearer to sum a y = 0."""
+        """Start in the middle of the box, but nearer to sum a y = 0."""
         normal.check_features("InteriorPoint", problem.rows.d)
         arrays = self.start_vectors(problem)
         if not problem.elsewhere:
@@ -93,6 +109,7 @@ class InteriorPoint(Solver):
             "lengths": np.ones((2, K)),  # of the primal and the dual step
             "tried": np.ones((2, K)),
             "mu": np.zeros(K),  # aimed at
+            "share": np.minimum(*lightened_lanes(problem)),  # of it that a r is aimed at
             "step": np.zeros(K),
             "missed": np.zeros(K),  # |sum a y x - s w|^2
             "flags": np.zeros((4, K), dtype=np.int64),
@@ -111,10 +128,12 @@ class InteriorPoint(Solver):
 
     def passes(self, problem: Problem, state: State) -> Passes:
         """The passes over the rows that an iteration is made of."""
-        by_blocks = problem.rows.blocks is not None
-        rows: Any = BlockInterior(problem, state["rows"]) if by_blocks else None
-        if rows is None:
-            rows = _core.Interior(problem.core, state["rows"])
+        share = float(state["share"][0])
+        rows: Any
+        if problem.rows.blocks is not None:
+            rows = BlockInterior(problem, state["rows"], share)
+        else:
+            rows = _core.Interior(problem.core, state["rows"], share)
         swapped = bool(state["flags"][SWAPPED, 0])
         return OneLane(rows, state, problem.threads, swapped=swapped)
 
@@ -143,9 +162,18 @@ class InteriorPoint(Solver):
         return W
 
     def duals(self, problem: Problem, state: State) -> DualsOf:
-        """The duals themselves; rounding may have brought one to the box's edge."""
-        a = state["rows"][0]
-        return lambda lo, hi: np.minimum(a[lo:hi, None], problem.largest_duals(lo, hi))
+        """The duals; rounding may have brought one to the box's edge, and sum a y off 0."""
+        a, scale = state["rows"][0], state["rows"][5]
+        shift = float(balancing(problem, state)[0])
+
+        def balanced(lo: int, hi: int) -> Floats:
+            # What a step of b alone, so small that it would be lost in b, makes of them.
+            some = a[lo:hi, None]
+            if shift != 0:
+                some = some - shift * scale[lo:hi, None] * problem.labels[lo:hi]
+            return np.asarray(np.clip(some, 0.0, problem.largest_duals(lo, hi)))
+
+        return balanced
 
     def estimate(self, problem: Problem, state: State) -> Floats | None:
         """The gaps from the residuals of the last point; exact but for a free intercept.
@@ -153,12 +181,22 @@ class InteriorPoint(Solver):
         Infinite once a lane has stalled: nothing will come of another certificate.
         """
         sums = state["sums"]
-        gaps = normal.gap(problem, state["w"], state["vectors"][0], sums[LOSS], sums[DUAL])
+        dual = sums[DUAL] - state["b"] * sums[BALANCE]
+        gaps = normal.gap(problem, state["w"], state["vectors"][0], sums[LOSS], dual)
         return np.where(state["flags"][STALLED] != 0, np.inf, gaps)
 
     def stalled(self, problem: Problem, state: State) -> bool:  # noqa: ARG002
         """Whether the last digits are reached: iterating further gains nothing."""
         return bool(state["flags"][STALLED].all())
+
+
+def balancing(problem: Problem, state: State) -> Floats:
+    """(K,) steps of a free b that bring sum a y to 0: the factor of -D y in the duals."""
+    sums = state["sums"]
+    if problem.intercept != "free":
+        return np.zeros(problem.lanes)
+    some = (sums[SCALE] > 0) & np.isfinite(sums[SCALE])
+    return np.where(some, sums[BALANCE] / np.where(some, sums[SCALE], 1.0), 0.0)
 
 
 def lightened(problem: Problem) -> dict[int, float]:
@@ -168,14 +206,12 @@ def lightened(problem: Problem) -> dict[int, float]:
 
 
 def lightened_lanes(problem: Problem) -> tuple[Floats, Floats]:
-    """(K,) factors of the duals of y = +1 and -1: the heavier class starts lower, if b is free.
+    """(K,) factors of the duals of y = +1 and -1: the heavier class starts lower.
 
     That brings sum a y towards 0, but not far into a corner.
     """
-    ones = np.ones(problem.lanes)
-    if problem.intercept != "free":
-        return ones, ones
     up, down = problem.class_costs
     most = np.maximum(up, down)
-    share = np.maximum(np.minimum(up, down) / np.where(most > 0, most, 1.0), _LEAST_SHARE)
+    ratio = np.minimum(up, down) / np.where(most > 0, most, 1.0)
+    share = np.maximum(ratio**_RARITY, _LEAST_SHARE)
     return np.where(up > down, share, 1.0), np.where(up > down, 1.0, share)

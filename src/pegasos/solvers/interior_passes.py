@@ -58,7 +58,7 @@ class Passes(Protocol):
     def direction(
         self, lo: int, hi: int, other: bool, mu: Floats, dw: Floats, db: Floats
     ) -> Floats:
-        """Add mu to the targets, of the other direction or the one in hand, and fill it in.
+        """Add mu, or a share of it, to the targets of a direction, and fill it in.
 
         Returns (2, K) the largest steps, of the primal and the dual variables.
         """
@@ -66,7 +66,7 @@ class Passes(Protocol):
     def correct(
         self, lo: int, hi: int, mu: Floats, primal: Floats, dual: Floats, rhs: Floats
     ) -> Floats:
-        """Set the other targets so that products beyond [mu/10, 10 mu] at these steps come back.
+        """Set the other targets so that products beyond a tenth to ten times their aims come back.
 
         Adds the change of the right-hand side to ``rhs``; returns (K,) its sum t.
         """

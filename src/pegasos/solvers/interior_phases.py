@@ -19,8 +19,11 @@ from pegasos.solvers.interior_passes import Bools, Passes
 
 _STEP_BACK = 0.995  # share of the way to the boundary
 # The centre aimed at is mu (mu after the affine step / mu)^ambition. Mehrotra's power is 3; with
-# correctors that restore centrality, aiming further saves iterations.
-_AMBITION = 6
+# correctors that restore centrality, aiming further saves iterations. Not too far: a product far
+# below the others makes its D, and so the matrix, that much larger, and what rounding leaves of the
+# equations with it. The squared hinge bounds D by 2 c.
+_AMBITION = 10
+_LEAST_CENTRE = 0.05
 _LAST_DIGITS = 1e-13
 _ENLARGE = 0.5  # Gondzio: how much longer a step the corrector aims at
 _WORTH = 1.01  # how much longer the steps must get, one times the other
@@ -52,8 +55,10 @@ class Iteration:
         self.problem, self.state, self.passes = problem, state, passes
         self.free = problem.intercept == "free"
         self.s = problem.s
-        # Complementarity is a sum of so many products.
-        self.products = problem.lane_rows * (2.0 if problem.loss == "hinge" else 1.0)
+        hinge = problem.loss == "hinge"
+        self.least_centre = _LEAST_CENTRE if hinge else 0.0
+        # Complementarity is so many times mu on the central path.
+        self.products = problem.lane_rows * (state["share"] + (1.0 if hinge else 0.0))
         self.blocks = normal.row_ranges(problem)
 
     def visit_block(self) -> int:
@@ -103,8 +108,8 @@ class Iteration:
     def _visit_gram(self, lo: int, hi: int) -> None:
         # The matrix only steers, the residuals are exact: rows that together add less than a
         # thousandth of s (and to b, of what all add) are left out, which late is most of them.
-        light = _LIGHT * self.s / self.products
-        thin = _LIGHT * self.state["sums"][SCALE] / self.products
+        light = _LIGHT * self.s / self.problem.lane_rows
+        thin = _LIGHT * self.state["sums"][SCALE] / self.problem.lane_rows
         if not self.free:
             thin = np.full_like(light, np.inf)
         constant = 1.0 if self.free else self.problem.bias
@@ -146,7 +151,7 @@ class Iteration:
         primal, dual, both, second = state["parts"]
         before = state["sums"][COMPLEMENTARITY]
         after = before + p * primal + q * dual + p * q * both
-        mu = before / self.products * (after / before) ** _AMBITION
+        mu = before / self.products * np.maximum((after / before) ** _AMBITION, self.least_centre)
         mu[~self._moving()] = 0.0
         state["mu"][:] = mu
         state["rhs"][:] += state["second"] + mu * state["vectors"][2]
@@ -181,8 +186,8 @@ class Iteration:
 
     def _visit_correct(self, lo: int, hi: int) -> None:
         state = self.state
-        primal, dual = np.minimum(1.0, state["lengths"] + _ENLARGE)
-        state["parts"][0] += self.passes.correct(lo, hi, state["mu"], primal, dual, state["second"])
+        ahead = np.minimum(1.0, state["lengths"].min(axis=0) + _ENLARGE)
+        state["parts"][0] += self.passes.correct(lo, hi, state["mu"], ahead, ahead, state["second"])
 
     def _end_correct(self) -> None:
         state = self.state

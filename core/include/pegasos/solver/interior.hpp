@@ -17,13 +17,15 @@ PointSums interior_point(const ProblemView& problem, const InteriorRows& rows, S
 AffineSums interior_affine(const ProblemView& problem, const InteriorRows& rows, Span span,
                            const double* dw, double db, double* second);
 
-// Adds mu to the targets of `direction` and fills in its da for (dw, db).
+// Adds mu, or the rows' share of it, to the targets of `direction` and fills in its da for (dw,
+// db).
 StepLengths interior_direction(const ProblemView& problem, const InteriorRows& rows, Span span,
                                const InteriorDirection& direction, double mu, const double* dw,
                                double db);
 
-// Gondzio: sets the other targets so that products beyond [mu/10, 10 mu] at the enlarged steps are
-// pulled back. Adds the change of the right-hand side to rhs, and returns its sum t.
+// Gondzio: sets the other targets so that products beyond a tenth to ten times what they are aimed
+// at are pulled back, at the enlarged steps. Adds the change of the right-hand side to rhs, and
+// returns its sum t.
 double interior_correct(const ProblemView& problem, const InteriorRows& rows, Span span, double mu,
                         const StepLengths& enlarged, double* rhs);
 

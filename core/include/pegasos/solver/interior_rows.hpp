@@ -35,6 +35,7 @@ struct InteriorRows {
   double* scale;            // D
   InteriorDirection now;    // the direction in hand
   InteriorDirection other;  // the one tried instead of it
+  double share;             // a r is aimed at share * mu, v xi at mu
 };
 
 // What the rows amount to at a point.

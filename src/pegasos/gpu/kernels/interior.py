@@ -12,12 +12,12 @@ from pegasos.gpu.kernels.launch import ENTRIES, Launch
 
 
 def point(
-    row: Row, now: Direction, fixed: Fixed, step: Tensor, kind: torch.dtype
+    row: Row, now: Direction, fixed: Fixed, share: Tensor, step: Tensor, kind: torch.dtype
 ) -> tuple[Tensor, Tensor]:
     """As of ``formulas``."""
     launch = Launch(row.a, fixed, sums=7)
     T = launch.empty(3, kind)
-    launch(_point, row, now, fixed, step, T, T.stride(0))
+    launch(_point, row, now, fixed, share, step, T, T.stride(0))
     return T, launch.parts.sum(2)
 
 
@@ -33,22 +33,22 @@ def affine(
 
 
 def direction(
-    row: Row, to: Direction, fixed: Fixed, mu: Tensor, margins: Tensor, shift: Tensor
+    row: Row, to: Direction, fixed: Fixed, share: Tensor, mu: Tensor, margins: Tensor, shift: Tensor
 ) -> Tensor:
     """As of ``formulas``."""
     launch = Launch(row.a, fixed, sums=2)
-    launch(_direction, row, to, fixed, mu, margins, margins.stride(0), shift)
+    launch(_direction, row, to, fixed, share, mu, margins, margins.stride(0), shift)
     return 1 / launch.parts.amax(2).clamp(min=1.0)
 
 
 def correct(
-    row: Row, now: Direction, other: Direction, fixed: Fixed, mu: Tensor, p: Tensor, q: Tensor,
-    kind: torch.dtype,
+    row: Row, now: Direction, other: Direction, fixed: Fixed, share: Tensor, mu: Tensor, p: Tensor,
+    q: Tensor, kind: torch.dtype,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """As of ``formulas``."""
     launch = Launch(row.a, fixed, sums=1)
     T = launch.empty(1, kind)[0]
-    launch(_correct, row, now, fixed, other.ra, other.rv, mu, p, q, T)
+    launch(_correct, row, now, fixed, other.ra, other.rv, share, mu, p, q, T)
     return T, launch.parts.sum(2)[0]
 
 
@@ -74,10 +74,11 @@ def slopes(margins: Tensor, fixed: Fixed, b: Tensor) -> Tensor:
 @triton.jit
 def _point(
     a_, v_, r_, xi_, g_, scale_, ra_, rv_, da_, along_, y_, c_, parts, n, lane_stride, y_stride,
-    c_lane, c_row, step_, T, t_stride, SQUARED: tl.constexpr,
+    c_lane, c_row, share_, step_, T, t_stride, SQUARED: tl.constexpr,
     ENTRIES: tl.constexpr,
 ):  # fmt: skip
     lane = tl.program_id(1).to(tl.int64)
+    share = tl.load(share_ + lane)
     step = tl.load(step_ + lane)
     total_0 = tl.zeros((ENTRIES,), dtype=tl.float64)
     total_1 = tl.zeros((ENTRIES,), dtype=tl.float64)
@@ -123,13 +124,13 @@ def _point(
             lost = c * g * g
             dual = a - a * xi / 2.0
             t = -y * scale * (g + xi)
-            by_mu = y * inverse * v
+            by_mu = y * inverse * share * v
         else:
             gap = a * r + v * xi
             lost = -c * g
             dual = a
             t = -y * scale * g
-            by_mu = y * inverse * (v - a)
+            by_mu = y * inverse * (share * v - a)
         total_0 += tl.where(inside, gap, 0.0)
         total_1 += tl.where(inside, tl.where(g >= 0.0, 0.0, lost), 0.0)
         total_2 += tl.where(inside, dual, 0.0)
@@ -222,10 +223,12 @@ def _affine(
 @triton.jit
 def _direction(
     a_, v_, r_, xi_, g_, scale_, ra_, rv_, da_, along_, y_, c_, parts, n, lane_stride, y_stride,
-    c_lane, c_row, mu_, margins, m_stride, shift_, SQUARED: tl.constexpr, ENTRIES: tl.constexpr,
+    c_lane, c_row, share_, mu_, margins, m_stride, shift_, SQUARED: tl.constexpr,
+    ENTRIES: tl.constexpr,
 ):  # fmt: skip
     lane = tl.program_id(1).to(tl.int64)
     mu = tl.load(mu_ + lane)
+    aim = tl.load(share_ + lane) * mu
     shift = tl.load(shift_ + lane)
     most_0 = tl.zeros((ENTRIES,), dtype=tl.float64)
     most_1 = tl.zeros((ENTRIES,), dtype=tl.float64)
@@ -243,7 +246,7 @@ def _direction(
         xi = tl.load(xi_ + at, mask=there, other=1.0)
         g = tl.load(g_ + at, mask=there, other=0.0)
         scale = tl.load(scale_ + at, mask=there, other=0.0)
-        ra = tl.where(inside, tl.load(ra_ + at, mask=there, other=0.0) + mu, 0.0)
+        ra = tl.where(inside, tl.load(ra_ + at, mask=there, other=0.0) + aim, 0.0)
         by_a = 1.0 / a
         h = ra * by_a - (g + xi - r)
         if SQUARED:
@@ -269,19 +272,21 @@ def _direction(
 
 
 @triton.jit
-def _pulled(product, mu):
-    high = 10.0 * mu
-    inside = tl.minimum(tl.maximum(product, 0.1 * mu), high)
+def _pulled(product, aim):
+    high = 10.0 * aim
+    inside = tl.minimum(tl.maximum(product, 0.1 * aim), high)
     return tl.maximum(inside - product, -high)
 
 
 @triton.jit
 def _correct(
     a_, v_, r_, xi_, g_, scale_, ra_, rv_, da_, along_, y_, c_, parts, n, lane_stride, y_stride,
-    c_lane, c_row, other_ra, other_rv, mu_, p_, q_, T, SQUARED: tl.constexpr, ENTRIES: tl.constexpr,
+    c_lane, c_row, other_ra, other_rv, share_, mu_, p_, q_, T, SQUARED: tl.constexpr,
+    ENTRIES: tl.constexpr,
 ):  # fmt: skip
     lane = tl.program_id(1).to(tl.int64)
     mu = tl.load(mu_ + lane)
+    aim = tl.load(share_ + lane) * mu
     p = tl.load(p_ + lane)
     q = tl.load(q_ + lane)
     total = tl.zeros((ENTRIES,), dtype=tl.float64)
@@ -303,7 +308,7 @@ def _correct(
         by_a = 1.0 / a
         by_v = 1.0 / v
         ahead_r = r + p * (ra - r * da) * by_a
-        more_a = tl.where(inside, _pulled((a + q * da) * ahead_r, mu), 0.0)
+        more_a = tl.where(inside, _pulled((a + q * da) * ahead_r, aim), 0.0)
         if SQUARED:
             more_v = 0.0 * a
         else:
