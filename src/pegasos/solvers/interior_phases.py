@@ -19,11 +19,12 @@ from pegasos.solvers.interior_passes import Bools, Passes
 
 _STEP_BACK = 0.995  # share of the way to the boundary
 # The centre aimed at is mu (mu after the affine step / mu)^ambition. Mehrotra's power is 3; with
-# correctors that restore centrality, aiming further saves iterations. Not too far: a product far
-# below the others makes its D, and so the matrix, that much larger, and what rounding leaves of the
-# equations with it. The squared hinge bounds D by 2 c.
-_AMBITION = 10
+# correctors that restore centrality, aiming further saves iterations, more so where a class is
+# rare. But not too far there: a product far below the others makes its D, and so the matrix, that
+# much larger, and what rounding leaves of the equations with it. The squared hinge bounds D by 2 c.
+_AMBITION, _AMBITION_IF_RARE = 6.0, 10.0
 _LEAST_CENTRE = 0.05
+_RARE = 0.25  # a class is, once the share is so much less than 1
 _LAST_DIGITS = 1e-13
 _ENLARGE = 0.5  # Gondzio: how much longer a step the corrector aims at
 _WORTH = 1.01  # how much longer the steps must get, one times the other
@@ -56,7 +57,9 @@ class Iteration:
         self.free = problem.intercept == "free"
         self.s = problem.s
         hinge = problem.loss == "hinge"
-        self.least_centre = _LEAST_CENTRE if hinge else 0.0
+        rare = np.minimum((1.0 - state["share"]) / _RARE, 1.0)
+        self.ambition = _AMBITION + (_AMBITION_IF_RARE - _AMBITION) * rare
+        self.least_centre = _LEAST_CENTRE * rare if hinge else 0.0
         # Complementarity is so many times mu on the central path.
         self.products = problem.lane_rows * (state["share"] + (1.0 if hinge else 0.0))
         self.blocks = normal.row_ranges(problem)
@@ -151,7 +154,8 @@ class Iteration:
         primal, dual, both, second = state["parts"]
         before = state["sums"][COMPLEMENTARITY]
         after = before + p * primal + q * dual + p * q * both
-        mu = before / self.products * np.maximum((after / before) ** _AMBITION, self.least_centre)
+        fall = np.maximum((after / before) ** self.ambition, self.least_centre)
+        mu = before / self.products * fall
         mu[~self._moving()] = 0.0
         state["mu"][:] = mu
         state["rhs"][:] += state["second"] + mu * state["vectors"][2]
