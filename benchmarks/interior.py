@@ -1,12 +1,14 @@
 """Iterations of InteriorPoint to a certified 1e-3 / 1e-8, by loss, intercept and C.
 
-    PEGASOS_DATA=folder python -m benchmarks.interior
+    PEGASOS_DATA=folder python -m benchmarks.interior [--data ...] [--modes ...]
 
 The benchmark's data sets of few features; where there are several classes, each against the rest.
-Each iteration is certified. Writes results/interior.json and results/interior.md.
+Each iteration is certified. Writes results/interior.json and results/interior.md after each line;
+lines of other data sets, losses and intercepts stay.
 """
 
 import argparse
+from itertools import product
 
 import numpy as np
 
@@ -31,7 +33,6 @@ def main():
     parser.add_argument("--results", type=store.Path, default=store.RESULTS, help="folder")
     options = parser.parse_args()
     store.RESULTS = options.results
-    lines = []
     for name in options.data:
         try:
             X, tasks = _tasks(datasets.module(name))
@@ -39,15 +40,27 @@ def main():
             print(f"{name}: skipped: {missing}", flush=True)
             continue
         for task, y in tasks:
-            for loss in options.losses:
-                for mode in options.modes:
-                    needed = [_iterations(X, y, C, loss, mode) for C in STRENGTHS]
-                    line = {"data": name, "task": task, "positive": float((y > 0).mean())}
-                    lines.append(line | {"loss": loss, "mode": mode, "needed": needed})
-                    print(name, task, loss, mode, *map(_show, needed), flush=True)
-    results = {"lines": lines} | machine.setting() | {"commit": machine.commit()}
+            for loss, mode in product(options.losses, options.modes):
+                line = {"data": name, "task": task, "loss": loss, "mode": mode}
+                needed = [_iterations(X, y, C, loss, mode) for C in STRENGTHS]
+                print(*line.values(), *map(_show, needed), flush=True)
+                _keep(line | {"positive": float((y > 0).mean()), "needed": needed})
+
+
+def _keep(line):
+    """Write it, in place of the one of the same problem."""
+    results = store.read("interior")
+    lines = [other for other in results.get("lines", []) if _key(other) != _key(line)]
+    made = {"date": machine.now()[:10], "commit": machine.commit()}
+    lines = sorted([*lines, line | made], key=_key)
+    results = {"lines": lines} | machine.setting()
     store.write("interior", results)
     store.write_text("interior.md", "\n".join(_lines(results)) + "\n")
+
+
+def _key(line):
+    place = NAMES.index(line["data"]), line["task"] or 0
+    return *place, line["loss"], MODES.index(line["mode"])
 
 
 def _tasks(module):
@@ -77,7 +90,7 @@ def _show(needed):
 def _lines(results):
     yield "# Iterations of InteriorPoint\n"
     yield "    PEGASOS_DATA=folder python -m benchmarks.interior\n"
-    yield f"{machine.show(results, [results])}\n"
+    yield f"{machine.show(results, results['lines'])}\n"
     last = [needed[-1] for line in results["lines"] for needed in line["needed"]]
     over = sum(count is None or count > MOST for count in last)
     most = max(count or _END for count in last)

@@ -35,7 +35,7 @@ from pegasos.solvers.newton import Newton
 
 VISIT, DENSE_VALUE, SPARSE_VALUE = 45.0, 0.75, 1.0
 ROW, DENSE_PASS, SPARSE_PASS, DENSE_GRAM, SPARSE_GRAM, FACTOR = 120.0, 2.5, 10.0, 0.045, 1.8, 0.015
-DENSE_ITERATIONS, SPARSE_ITERATIONS = 12.0, 20.0  # to 1e-3; one more for each further digit
+ITERATIONS = 12.0  # of InteriorPoint to 1e-3; one more for each further digit
 NEWTON_ROW, DENSE_NEWTON_PASS, SPARSE_NEWTON_PASS, NEWTON_GRAMS = 30.0, 0.25, 1.5, 1.5
 NEWTON_ITERATIONS = 10.0  # to 1e-3; three more for each further digit
 NEWTON_ROWS, DENSE_NEWTON_ROWS = 200, 64  # for every feature; on fewer, its steps are short
@@ -163,7 +163,7 @@ def newton_cost(problem: Problem, tol: float) -> float:
 def interior_cost(problem: Problem, tol: float) -> float:
     """Nanoseconds of all lanes to ``tol``."""
     sparse = not _dense(problem)
-    iterations = (SPARSE_ITERATIONS if sparse else DENSE_ITERATIONS) + _digits(tol)
+    iterations = ITERATIONS + _digits(tol)
     row = ROW + (SPARSE_PASS if sparse else DENSE_PASS) * problem.rows.row_size + _gram(problem)
     return iterations * problem.lanes * (problem.n * row + FACTOR * problem.rows.d**3)
 
