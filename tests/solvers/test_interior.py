@@ -109,7 +109,7 @@ def test_a_rare_class_takes_no_more_iterations(mode):
     X, y = rare_class(noise=0.15)
     result = pegasos.solve(X, y, C=100, solver="interior", intercept=mode, tol=1e-8)
     assert result.stop_reason == "converged"
-    # From 13 to 18; around a central path of equal products from 30 to 33.
+    # From 17 to 23; around a central path of equal products from 30 to 33.
     assert result.epochs <= 24
 
 

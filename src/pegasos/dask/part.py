@@ -28,6 +28,7 @@ from pegasos.dask.reply import Reply, merge
 from pegasos.dask.sums import CertifiedPart
 from pegasos.problem import Intercept, Loss, Problem, lanes_over
 from pegasos.rows import Rows, as_rows
+from pegasos.solvers.interior import Lightened
 from pegasos.tasks.labels import one_vs_rest
 
 
@@ -172,10 +173,10 @@ class Part(CertifiedPart):
             out[1, k] = weight[held & (guess == codes)].sum()
         return {"held_out": ("sum", out)}
 
-    def start_passes(self, lane: int, kind: str, shares: dict[int, float]) -> Reply:
+    def start_passes(self, lane: int, kind: str, start: Lightened) -> Reply:
         """Begin a second-order solver's run on a lane."""
         if self.rows is not None:
-            self.passes[lane] = LanePasses(self.problem.take(np.array([lane])), kind, shares)
+            self.passes[lane] = LanePasses(self.problem.take(np.array([lane])), kind, start)
         return {}
 
     def run_pass(self, lane: int, method: str, arguments: tuple[Any, ...]) -> Reply:

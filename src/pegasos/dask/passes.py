@@ -14,20 +14,20 @@ from pegasos import _core
 from pegasos.certificate import Floats
 from pegasos.dask.reply import Reply
 from pegasos.problem import Problem
-from pegasos.solvers.interior import InteriorPoint
+from pegasos.solvers.interior import InteriorPoint, Lightened
 from pegasos.solvers.newton import smoothed_duals
 
 
 class LanePasses:
     """One lane's variables on a part, and the passes over them."""
 
-    def __init__(self, problem: Problem, kind: str, shares: dict[int, float]) -> None:
+    def __init__(self, problem: Problem, kind: str, start: Lightened) -> None:
         """Start as the solver does."""
         self.problem, self.n = problem, problem.n
         self.core: Any
         if kind == "interior":
-            self.rows = InteriorPoint.start_rows(problem, shares)
-            self.core = _core.Interior(problem.core, self.rows, min(shares.values()))
+            self.rows = InteriorPoint.start_rows(problem, start)
+            self.core = _core.Interior(problem.core, self.rows, float(start.share[0]))
         else:
             self.rows = np.zeros((_core.Newton.ARRAYS, problem.n))
             self.core = _core.Newton(problem.core, self.rows)

@@ -21,7 +21,7 @@ from pegasos.dask.problem import ClusterProblem
 from pegasos.dask.solver import ClusterSolver
 from pegasos.problem import Problem
 from pegasos.solvers.base import State
-from pegasos.solvers.interior import InteriorPoint, lightened
+from pegasos.solvers.interior import InteriorPoint, Lightened, lightened
 from pegasos.solvers.interior_passes import OneLane
 from pegasos.solvers.newton import Newton
 
@@ -33,9 +33,9 @@ class _RemotePasses:
         here = cast(ClusterProblem, problem)
         self.cluster, self.lane = here.cluster, int(here.ids[0])
 
-    def begin(self, kind: str, shares: dict[int, float]) -> None:
+    def begin(self, kind: str, start: Lightened) -> None:
         """The variables of all rows at the start of a run."""
-        common = {"lane": self.lane, "kind": kind, "shares": shares}
+        common = {"lane": self.lane, "kind": kind, "start": start}
         self.cluster.ask_again("start_passes", common)
 
     def ask(self, method: str, *arguments: Any) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from pegasos.gpu.problem import DeviceProblem
 from pegasos.gpu.solver import DeviceSolver, OnDevice
 from pegasos.problem import Problem
 from pegasos.solvers.base import State
-from pegasos.solvers.interior import PER_LANE, InteriorPoint, balancing, lightened_lanes
+from pegasos.solvers.interior import PER_LANE, InteriorPoint, balancing, lightened
 from pegasos.solvers.normal import check_features
 
 _SHARE = 0.6  # of the memory that is free
@@ -42,7 +42,7 @@ class DeviceInterior(DeviceSolver, InteriorPoint):
     def start(self, problem: Problem, seed: int, duals: Floats | None = None) -> State:  # noqa: ARG002
         """As on the host; the variables of the rows start on the device."""
         check_features("InteriorPoint", problem.rows.d)
-        here = DeviceState(cast(DeviceProblem, problem), lightened_lanes(problem), seed)
+        here = DeviceState(cast(DeviceProblem, problem), lightened(problem), seed)
         return OnDevice(self.start_vectors(problem), per_lane=PER_LANE, device=here)
 
     def passes(self, problem: Problem, state: State) -> Any:

@@ -19,6 +19,7 @@ from pegasos.gpu.gram import LEVELS, add_gram, sampled
 from pegasos.gpu.problem import DeviceProblem
 from pegasos.gpu.products import kind_of_sums, products, sums
 from pegasos.gpu.variables import Variables
+from pegasos.solvers.interior import Lightened
 from pegasos.solvers.interior_passes import Bools
 
 ROW_BYTES = 250
@@ -33,11 +34,13 @@ _LARGEST_LIFT = 1.0
 class DeviceState:
     """What a run keeps on the device: variables of the rows, matrices and their factors."""
 
-    def __init__(self, problem: DeviceProblem, shares: tuple[Floats, Floats], seed: int) -> None:
+    def __init__(self, problem: DeviceProblem, start: Lightened, seed: int) -> None:
         """As the run starts."""
         K, d = problem.lanes, problem.rows.d
         squared = problem.loss == "squared_hinge"
-        up, down = (sent(share, problem.y.device)[:, None] for share in shares)
+        up, down = (
+            sent(factor, problem.y.device)[:, None] for factor in (start.positive, start.negative)
+        )
         self.variables = Variables.start(problem.y, problem.device_costs(), up, down, squared)
         zeros = {"dtype": torch.float64, "device": problem.y.device}
         self.matrix = torch.zeros((K, d + 1, d + 1), **zeros)

@@ -31,7 +31,7 @@ lanes are trained one after the other; where the passes take several they go tog
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,7 +63,8 @@ PER_LANE = frozenset(
 )  # fmt: skip
 """Arrays of the state whose last axis is the lane."""
 
-_RARITY = 0.7  # power of the classes' ratio that makes the share; from 0.5 to 1 all do
+_START = 0.7  # power of the classes' ratio by which the heavier one starts lower
+_RARE_CLASS = 0.1  # of the other; with a tenth of that, the share is a hundredth
 _LEAST_SHARE = 0.01
 
 
@@ -109,7 +110,7 @@ class InteriorPoint(Solver):
             "lengths": np.ones((2, K)),  # of the primal and the dual step
             "tried": np.ones((2, K)),
             "mu": np.zeros(K),  # aimed at
-            "share": np.minimum(*lightened_lanes(problem)),  # of it that a r is aimed at
+            "share": lightened(problem).share,  # of it that a r is aimed at
             "step": np.zeros(K),
             "missed": np.zeros(K),  # |sum a y x - s w|^2
             "flags": np.zeros((4, K), dtype=np.int64),
@@ -118,11 +119,11 @@ class InteriorPoint(Solver):
         }
 
     @staticmethod
-    def start_rows(problem: Problem, shares: dict[int, float]) -> Floats:
-        """The variables of the rows; ``shares`` of the duals' start, by label."""
+    def start_rows(problem: Problem, start: Lightened) -> Floats:
+        """The variables of the rows of one lane."""
         rows = np.zeros((_core.Interior.ARRAYS, problem.n))
         costs, labels = problem.costs()[:, 0], problem.labels[:, 0]
-        rows[0] = costs / 2 * np.where(labels > 0, shares[1], shares[-1])
+        rows[0] = costs / 2 * np.where(labels > 0, start.positive, start.negative)
         rows[1], rows[2], rows[3] = costs - rows[0], 1.0, 1.0
         return rows
 
@@ -199,19 +200,22 @@ def balancing(problem: Problem, state: State) -> Floats:
     return np.where(some, sums[BALANCE] / np.where(some, sums[SCALE], 1.0), 0.0)
 
 
-def lightened(problem: Problem) -> dict[int, float]:
-    """Factors of the duals of one lane, by label; see ``lightened_lanes``."""
-    up, down = lightened_lanes(problem)
-    return {1: float(up[0]), -1: float(down[0])}
+class Lightened(NamedTuple):
+    """How much less weight the rows of the heavier class have; (K,) each, 1 where none is rare."""
+
+    positive: Floats  # factor of the duals of y = +1 at the start
+    negative: Floats
+    share: Floats  # of mu that a r is aimed at
 
 
-def lightened_lanes(problem: Problem) -> tuple[Floats, Floats]:
-    """(K,) factors of the duals of y = +1 and -1: the heavier class starts lower.
-
-    That brings sum a y towards 0, but not far into a corner.
-    """
+def lightened(problem: Problem) -> Lightened:
+    """The heavier class starts lower, which brings sum a y towards 0, but not into a corner."""
     up, down = problem.class_costs
     most = np.maximum(up, down)
     ratio = np.minimum(up, down) / np.where(most > 0, most, 1.0)
-    share = np.maximum(ratio**_RARITY, _LEAST_SHARE)
-    return np.where(up > down, share, 1.0), np.where(up > down, 1.0, share)
+    start = np.maximum(ratio**_START, _LEAST_SHARE)
+    return Lightened(
+        positive=np.where(up > down, start, 1.0),
+        negative=np.where(up > down, 1.0, start),
+        share=np.clip((ratio / _RARE_CLASS) ** 2, _LEAST_SHARE, 1.0),
+    )
