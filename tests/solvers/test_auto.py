@@ -18,10 +18,15 @@ def test_gaps_that_halve_go_on_halving():
     assert epochs_to_go(epochs, gaps, 0.2) == 0.0
     assert epochs_to_go(epochs, [0.1, 0.1, 0.1, 0.1], 1e-3) == math.inf
     assert epochs_to_go(epochs, [math.inf, math.inf, math.inf, 3.0], 1e-3) == 0.0
-    # Rows that came back showed the second gap to be too small.
-    assert epochs_to_go(epochs, [0.8, 0.1, 0.2, 0.1], 1e-3) == epochs_to_go(
-        epochs, [0.8, 0.2, 0.2, 0.1], 1e-3
-    )
+    assert epochs_to_go(epochs, [0.1, 0.2, 0.3, 0.4], 1e-3) == math.inf
+
+
+def test_gaps_that_rows_which_came_back_refute_say_nothing():
+    refuted = epochs_to_go([1.0, 2.0, 3.0, 4.0], [0.8, 0.1, 0.2, 0.1], 1e-3)
+    assert refuted == epochs_to_go([1.0, 3.0, 4.0], [0.8, 0.2, 0.1], 1e-3)
+    # Nor that the last one, the first of all rows for a while, is no less than those before.
+    epochs = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+    assert epochs_to_go(epochs, [0.8, 0.4, 0.2, 1e-6, 1e-6, 0.025], 0.025 / 2) == pytest.approx(1.0)
 
 
 def test_the_fallback_takes_over_only_if_it_is_cheaper():

@@ -79,18 +79,21 @@ class Choice:
 def epochs_to_go(epochs: list[float], gaps: list[float], tol: float) -> float:
     """Epochs until the gap is ``tol``, if it goes on falling as since half of the epochs.
 
-    A gap that later rose was an estimate from too few rows: the later one counts.
+    A gap that later rose was an estimate from too few rows, and says nothing.
     """
-    gaps = list(accumulate(reversed(gaps), max))[::-1]
-    now, gap = epochs[-1], gaps[-1]
+    worst = list(accumulate(reversed(gaps), max))[::-1]
+    told = [(at, gap) for at, gap, later in zip(epochs, gaps, worst, strict=True) if gap >= later]
+    now, gap = told[-1]
     if gap <= tol:
         return 0.0
-    half = min(range(len(epochs) - 1), key=lambda i: abs(epochs[i] - now / 2))
-    if math.isfinite(gap) and math.isinf(gaps[half]):
-        return 0.0  # there was no bound before: too early to tell
-    if tol <= 0 or not gap < gaps[half]:
+    if len(told) == 1:
         return math.inf
-    return math.log(gap / tol) / math.log(gaps[half] / gap) * (now - epochs[half])
+    half, before = min(told[:-1], key=lambda point: abs(point[0] - now / 2))
+    if math.isfinite(gap) and math.isinf(before):
+        return 0.0  # there was no bound before: too early to tell
+    if tol <= 0 or not gap < before:
+        return math.inf
+    return math.log(gap / tol) / math.log(before / gap) * (now - half)
 
 
 def fixed(solver: Solver) -> Choice:
