@@ -92,11 +92,12 @@ def _lines(results):
     yield "    PEGASOS_DATA=folder python -m benchmarks.interior\n"
     yield f"{machine.show(results, results['lines'])}\n"
     last = [needed[-1] for line in results["lines"] for needed in line["needed"]]
-    over = sum(count is None or count > MOST for count in last)
-    most = max(count or _END for count in last)
+    reached = [count for count in last if count is not None]
+    over = len(last) - sum(count <= MOST for count in reached)
     yield (
-        f"To a certified 1e-3 / 1e-8. {over or 'None'} of {len(last)} takes more than {MOST} "
-        f"iterations to the latter; the most is {most}.\n"
+        f"To a certified 1e-3 / 1e-8. {over or 'None'} of {len(last)} need more than {MOST} "
+        f"iterations to the latter; the most is {max(reached)}, and "
+        f"{len(last) - len(reached) or 'none'} did not get there.\n"
     )
     columns = (f"C = {C:g}" for C in STRENGTHS)
     yield from header("data", "against the rest", "its rows", "loss", "intercept", *columns)

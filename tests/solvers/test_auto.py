@@ -19,6 +19,7 @@ def test_gaps_that_halve_go_on_halving():
     assert epochs_to_go(epochs, [0.1, 0.1, 0.1, 0.1], 1e-3) == math.inf
     assert epochs_to_go(epochs, [math.inf, math.inf, math.inf, 3.0], 1e-3) == 0.0
     assert epochs_to_go(epochs, [0.1, 0.2, 0.3, 0.4], 1e-3) == math.inf
+    assert epochs_to_go(epochs, [0.8, 0.4, 0.2, math.nan], 1e-3) == math.inf
 
 
 def test_gaps_that_rows_which_came_back_refute_say_nothing():

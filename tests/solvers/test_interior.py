@@ -134,6 +134,20 @@ def test_duals_of_a_free_intercept_balance_to_the_last_digit():
         assert abs(a @ y) <= 1e-12 * a.sum()
 
 
+def test_duals_are_good_in_the_middle_of_a_step_too(monkeypatch):
+    monkeypatch.setattr("pegasos.solvers.normal._BLOCK_VALUES", 400)
+    data = toy(300, 5, seed=4)
+    order = np.argsort(data.Y[:, 0])  # the first blocks have one class only
+    y = data.Y[order]
+    problem = make_problem(data.X[order], y, C=1.0, intercept="free")
+    solver = InteriorPoint()
+    state = solver.start(problem, 0)
+    solver.advance(problem, state, work=1 << 40, stop_seen=1 << 60, stop_steps=2)
+    least = 0.9 * solver.duals(problem, state)(0, 300)[y < 0].sum()
+    while not solver.advance(problem, state, work=1, stop_seen=1 << 60, stop_steps=3):
+        assert solver.duals(problem, state)(0, 300)[y < 0].sum() > least
+
+
 def test_linear_svc_trains_a_free_intercept_with_it():
     data = toy(150, 5, seed=10)
     y = data.Y[:, 0]

@@ -14,7 +14,7 @@ from pegasos import _core
 from pegasos.certificate import Floats
 from pegasos.dask.reply import Reply
 from pegasos.problem import Problem
-from pegasos.solvers.interior import InteriorPoint, Lightened
+from pegasos.solvers.interior import InteriorPoint, Lightened, balanced
 from pegasos.solvers.newton import smoothed_duals
 
 
@@ -23,7 +23,7 @@ class LanePasses:
 
     def __init__(self, problem: Problem, kind: str, start: Lightened) -> None:
         """Start as the solver does."""
-        self.problem, self.n = problem, problem.n
+        self.problem, self.kind, self.n = problem, kind, problem.n
         self.core: Any
         if kind == "interior":
             self.rows = InteriorPoint.start_rows(problem, start)
@@ -33,11 +33,11 @@ class LanePasses:
             self.core = _core.Newton(problem.core, self.rows)
             self.fresh()
 
-    def duals(self, width: float | None) -> Floats:
-        """Feasible duals (n, 1): the interior point method's, or Newton's at this width."""
-        if width is not None:
-            return smoothed_duals(self.problem, self.rows[0], width, 0, self.n)
-        return np.asarray(np.minimum(self.rows[0][:, None], self.problem.largest_duals()))
+    def duals(self, at: float) -> Floats:
+        """Feasible duals (n, 1): Newton's at a width, the interior point method's after a shift."""
+        if self.kind == "interior":
+            return balanced(self.problem, self.rows, at, 0, self.n)
+        return smoothed_duals(self.problem, self.rows[0], at, 0, self.n)
 
     # Newton.
     def fresh(self) -> Reply:

@@ -21,7 +21,7 @@ from pegasos.dask.problem import ClusterProblem
 from pegasos.dask.solver import ClusterSolver
 from pegasos.problem import Problem
 from pegasos.solvers.base import State
-from pegasos.solvers.interior import InteriorPoint, Lightened, lightened
+from pegasos.solvers.interior import InteriorPoint, Lightened, balancing, lightened
 from pegasos.solvers.interior_passes import OneLane
 from pegasos.solvers.newton import Newton
 
@@ -185,13 +185,14 @@ class _SecondOrder(ClusterSolver):
     ) -> tuple[Certificate, Floats]:
         """The certificate, and its b; a lane that is done with is forgotten by the parts."""
         cluster, lane = problem.cluster, int(problem.ids[0])
-        proof, b, _ = certify_on_cluster(problem, W, {}, lane=lane, width=self._width(state))
+        proof, b, _ = certify_on_cluster(problem, W, {}, lane=lane, at=self._at(problem, state))
         if np.all(proof.proves(cluster.tol) | proof.exhausted(cluster.tol)):
             cluster.ask_again("end_passes", {"lane": lane})
         return proof, b
 
-    def _width(self, state: State) -> float | None:
-        return None
+    def _at(self, problem: Problem, state: State) -> float:
+        """What the duals are read with: see ``LanePasses.duals``."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -204,6 +205,9 @@ class ClusterInterior(_SecondOrder, InteriorPoint):
         """Questions to the parts, which know themselves what direction is in hand."""
         return OneLane(RemoteInterior(problem), state, problem.threads)
 
+    def _at(self, problem: Problem, state: State) -> float:
+        return float(balancing(problem, state)[0])
+
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterNewton(_SecondOrder, Newton):
@@ -211,5 +215,5 @@ class ClusterNewton(_SecondOrder, Newton):
 
     remote = RemoteNewton
 
-    def _width(self, state: State) -> float | None:
+    def _at(self, problem: Problem, state: State) -> float:
         return self.width(state)

@@ -61,12 +61,13 @@ class CertifiedPart(DualPart):
         ids: Any = None,
         duals: Any = None,
         lane: int | None = None,
-        width: float | None = None,
+        at: float = 0.0,
     ) -> Reply:
         """The sums of ``pegasos.certificate.GapSums`` over the part.
 
         The duals are those of rounds (with the desk's of the rows ``ids``), or of a second-order
-        solver's run on ``lane``. Without ``W`` it is the one that was looked at.
+        solver's run on ``lane``, read ``at`` what ``LanePasses.duals`` says. Without ``W`` it is
+        the one that was looked at.
         """
         if self.rows is None:
             return {}
@@ -84,7 +85,7 @@ class CertifiedPart(DualPart):
         else:
             if lane not in self.passes:
                 return {"lost": ("each", {self.name: True})}
-            a = np.ascontiguousarray(self.passes[lane].duals(width))
+            a = np.ascontiguousarray(self.passes[lane].duals(at))
         problem = self.problem.take(live)
         a = np.clip(a, 0.0, problem.largest_duals())  # D is a bound whatever went before
         total = GapSums.zeros(problem)

@@ -83,6 +83,8 @@ def epochs_to_go(epochs: list[float], gaps: list[float], tol: float) -> float:
     """
     worst = list(accumulate(reversed(gaps), max))[::-1]
     told = [(at, gap) for at, gap, later in zip(epochs, gaps, worst, strict=True) if gap >= later]
+    if not told:  # the last one is no number
+        return math.inf
     now, gap = told[-1]
     if gap <= tol:
         return 0.0

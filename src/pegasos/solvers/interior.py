@@ -164,17 +164,8 @@ class InteriorPoint(Solver):
 
     def duals(self, problem: Problem, state: State) -> DualsOf:
         """The duals; rounding may have brought one to the box's edge, and sum a y off 0."""
-        a, scale = state["rows"][0], state["rows"][5]
         shift = float(balancing(problem, state)[0])
-
-        def balanced(lo: int, hi: int) -> Floats:
-            # What a step of b alone, so small that it would be lost in b, makes of them.
-            some = a[lo:hi, None]
-            if shift != 0:
-                some = some - shift * scale[lo:hi, None] * problem.labels[lo:hi]
-            return np.asarray(np.clip(some, 0.0, problem.largest_duals(lo, hi)))
-
-        return balanced
+        return lambda lo, hi: balanced(problem, state["rows"], shift, lo, hi)
 
     def estimate(self, problem: Problem, state: State) -> Floats | None:
         """The gaps from the residuals of the last point; exact but for a free intercept.
@@ -192,20 +183,32 @@ class InteriorPoint(Solver):
 
 
 def balancing(problem: Problem, state: State) -> Floats:
-    """(K,) steps of a free b that bring sum a y to 0: the factor of -D y in the duals."""
+    """(K,) steps of a free b that bring sum a y to 0: the factor of -D y in the duals.
+
+    0 while a step is being taken, and the sums are those of some of the rows.
+    """
     sums = state["sums"]
-    if problem.intercept != "free":
+    phase, block = state["place"]
+    if problem.intercept != "free" or (phase == POINT and block > 0):
         return np.zeros(problem.lanes)
     some = (sums[SCALE] > 0) & np.isfinite(sums[SCALE])
     return np.where(some, sums[BALANCE] / np.where(some, sums[SCALE], 1.0), 0.0)
 
 
-class Lightened(NamedTuple):
-    """How much less weight the rows of the heavier class have; (K,) each, 1 where none is rare."""
+def balanced(problem: Problem, rows: Floats, shift: float, lo: int, hi: int) -> Floats:
+    """(hi - lo, 1) duals after a step of b alone, so small that it would be lost in b."""
+    a = rows[0, lo:hi, None]
+    if shift != 0:
+        a = a - shift * rows[5, lo:hi, None] * problem.labels[lo:hi]
+    return np.asarray(np.clip(a, 0.0, problem.largest_duals(lo, hi)))
 
-    positive: Floats  # factor of the duals of y = +1 at the start
+
+class Lightened(NamedTuple):
+    """How much less weight the rows of the heavier class have; (K,) each."""
+
+    positive: Floats  # factor of the duals of y = +1 at the start; 1 for the lighter class
     negative: Floats
-    share: Floats  # of mu that a r is aimed at
+    share: Floats  # of mu that a r is aimed at; 1 where no class is rare
 
 
 def lightened(problem: Problem) -> Lightened:

@@ -154,7 +154,8 @@ class Iteration:
         primal, dual, both, second = state["parts"]
         before = state["sums"][COMPLEMENTARITY]
         after = before + p * primal + q * dual + p * q * both
-        fall = np.maximum((after / before) ** self.ambition, self.least_centre)
+        left = np.maximum(after / before, 0.0)  # rounding may have made it less
+        fall = np.maximum(left**self.ambition, self.least_centre)
         mu = before / self.products * fall
         mu[~self._moving()] = 0.0
         state["mu"][:] = mu

@@ -29,7 +29,8 @@ _INDICES = ("rows", "chunks", "batch", "deal")
 
 def check(solver: Solver, problem: Problem, state: State) -> None:
     """Raise ValueError with what is wrong."""
-    _check_structure(state, solver.start(problem, 0))
+    fresh = solver.start(problem, 0)
+    _check_structure(state, fresh)
     arrays = state.arrays
     for name, array in arrays.items():
         if array.dtype.kind == "i" and array.size and name != "knot":  # the core looks at that
@@ -53,6 +54,9 @@ def check(solver: Solver, problem: Problem, state: State) -> None:
             _check_group(problem, arrays, group)
     if "active" in arrays:
         _check_lists(problem, arrays)
+    if "share" in arrays:
+        expect(np.array_equal(arrays["share"], fresh["share"]), "share is that of other classes")
+        expect((arrays["rows"][0] >= 0).all(), "rows has duals below 0")
     if "search" in arrays:
         _check_newton(arrays)
     if problem.joint:
