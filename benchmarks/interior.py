@@ -1,6 +1,6 @@
 """Iterations of InteriorPoint to a certified 1e-3 / 1e-8, by loss, intercept and C.
 
-    PEGASOS_DATA=folder python -m benchmarks.interior [--data ...] [--modes ...]
+    PEGASOS_DATA=folder python -m benchmarks.interior [--data ...] [--losses ...] [--modes ...]
 
 The benchmark's data sets of few features; where there are several classes, each against the rest.
 Each iteration is certified. Writes results/interior.json and results/interior.md after each line;
@@ -20,6 +20,7 @@ from benchmarks.table import header, row
 NAMES = ("a9a", "w8a", "ijcnn1", "covtype", "fashion_mnist", "dense_500k")
 STRENGTHS = (0.01, 0.1, 1.0, 10.0, 100.0)
 MODES = ("free", "none", "regularized")
+LOSSES = ("hinge", "squared_hinge")
 TOLERANCES = (1e-3, 1e-8)
 MOST = 40  # iterations to the last of them, meant for any
 _END = 60
@@ -28,7 +29,7 @@ _END = 60
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", nargs="+", choices=NAMES, default=NAMES)
-    parser.add_argument("--losses", nargs="+", default=("hinge", "squared_hinge"))
+    parser.add_argument("--losses", nargs="+", choices=LOSSES, default=LOSSES)
     parser.add_argument("--modes", nargs="+", choices=MODES, default=MODES, help="of intercept")
     parser.add_argument("--results", type=store.Path, default=store.RESULTS, help="folder")
     options = parser.parse_args()
@@ -51,8 +52,7 @@ def _keep(line):
     """Write it, in place of the one of the same problem."""
     results = store.read("interior")
     lines = [other for other in results.get("lines", []) if _key(other) != _key(line)]
-    made = {"date": machine.now()[:10], "commit": machine.commit()}
-    lines = sorted([*lines, line | made], key=_key)
+    lines = sorted([*lines, line | {"commit": machine.commit()}], key=_key)
     results = {"lines": lines} | machine.setting()
     store.write("interior", results)
     store.write_text("interior.md", "\n".join(_lines(results)) + "\n")
@@ -97,7 +97,8 @@ def _lines(results):
     yield (
         f"To a certified 1e-3 / 1e-8. {over or 'None'} of {len(last)} need more than {MOST} "
         f"iterations to the latter; the most is {max(reached)}, and "
-        f"{len(last) - len(reached) or 'none'} did not get there.\n"
+        f"{len(last) - len(reached) or 'none'} did not get there. Where losses or intercepts are "
+        "missing, --losses and --modes left them out.\n"
     )
     columns = (f"C = {C:g}" for C in STRENGTHS)
     yield from header("data", "against the rest", "its rows", "loss", "intercept", *columns)
