@@ -16,6 +16,7 @@ from pegasos.limits import Limits
 from pegasos.problem import make_problem
 from pegasos.solvers import DualCoordinate
 from pegasos.testing.pieces import Uneven
+from pegasos.testing.toys import separable
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +52,15 @@ def test_few_features_have_the_same_optimum(solver, dense):
     ours = pegasos.solve(Uneven(X, y), C=0.1, tol=1e-5, solver=solver, seed=0)
     assert ours.certificate.relative_gap <= 1e-5
     assert ours.certificate.primal == pytest.approx(whole.certificate.primal, rel=2e-5)
+
+
+def test_separable_rows_start_again_with_larger_slacks():
+    X, y = separable(3000, 20)
+    options = {"C": 100.0, "tol": 1e-7, "solver": "interior"}
+    whole = pegasos.solve(X, y, **options)
+    ours = pegasos.solve(Uneven(X, y), **options)
+    assert ours.certificate.relative_gap <= 1e-7
+    assert ours.epochs == whole.epochs <= 25
 
 
 def test_linear_svc_takes_chunks(news, tmp_path):

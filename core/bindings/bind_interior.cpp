@@ -70,6 +70,21 @@ class PyInterior {
     return interior_correct(view_, rows_, span, mu, {primal, dual}, out);
   }
 
+  void trial(std::int64_t lo, std::int64_t hi, const Vector<double>& factors,
+             const Vector<double>& sums) const {
+    if (view_.loss != Loss::hinge) throw std::invalid_argument("only rows of the hinge");
+    const Span span = checked_span(view_, lo, hi);
+    const auto count = static_cast<std::int64_t>(factors.shape(0));
+    double* out = checked("sums", sums, {count + 2});
+    nb::gil_scoped_release release;
+    interior_trial(view_, rows_, span, factors.data(), count, out);
+  }
+
+  void slacken(std::int64_t lo, std::int64_t hi, double slack) const {
+    if (view_.loss != Loss::hinge) throw std::invalid_argument("only rows of the hinge");
+    interior_slacken(view_, rows_, checked_span(view_, lo, hi), slack);
+  }
+
   void gram(std::int64_t lo, std::int64_t hi, double constant, double light, double thin,
             const Matrix<double>& matrix) const {
     const Span span = checked_span(view_, lo, hi);
@@ -110,6 +125,11 @@ void bind_interior(nb::module_& m) {
       .def("correct", &PyInterior::correct, nb::arg("lo"), nb::arg("hi"), nb::arg("mu"),
            nb::arg("primal_step"), nb::arg("dual_step"), nb::arg("rhs").noconvert(),
            "Set the other targets, add to rhs; the sum of t.")
+      .def("trial", &PyInterior::trial, nb::arg("lo"), nb::arg("hi"),
+           nb::arg("factors").noconvert(), nb::arg("sums").noconvert(),
+           "Add the losses at factors of the direction in hand, and how margins change, by class.")
+      .def("slacken", &PyInterior::slacken, nb::arg("lo"), nb::arg("hi"), nb::arg("slack"),
+           "Set the slacks of all rows.")
       .def("gram", &PyInterior::gram, nb::arg("lo"), nb::arg("hi"), nb::arg("constant"),
            nb::arg("light"), nb::arg("thin"), nb::arg("matrix").noconvert(),
            "Add to the Gram matrix's upper triangle.")

@@ -1,5 +1,7 @@
 #include "pegasos/solver/interior.hpp"
 
+#include <algorithm>
+
 #include "pegasos/row_blocks.hpp"
 
 namespace pegasos {
@@ -83,6 +85,37 @@ double interior_correct(const ProblemView& problem, const InteriorRows& rows, Sp
   const InteriorKernels& kernels = interior_kernels();
   return pass<double>(problem, span, nullptr, 0.0, 1, rhs, [&](const RowBatch& batch, double& sum) {
     kernels.correct(rows, batch, mu, enlarged, sum);
+  });
+}
+
+void interior_trial(const ProblemView& problem, const InteriorRows& rows, Span span,
+                    const double* factors, int64_t count, double* sums) {
+  const auto share_of = [&](Span share, double* out, double&) {
+    each_block(problem, share, [&](RowBlock& block) {
+      for (int64_t k = 0; k < block.size; ++k) {
+        const int64_t i = block.ids[k];
+        const double g = rows.g[i];
+        // da = D (h - along)
+        const double h =
+            rows.now.ra[i] / rows.a[i] - rows.now.rv[i] / rows.v[i] - (g + rows.xi[i] - rows.r[i]);
+        const double along = h - rows.now.da[i] / rows.scale[i];
+        for (int64_t t = 0; t < count; ++t) {
+          out[t] += block.c[k] * std::max(0.0, -g - factors[t] * along);
+        }
+        out[block.y[k] > 0.0 ? count : count + 1] += block.c[k] * along;
+      }
+    });
+  };
+  in_shares<double>(problem, span, problem.threads, count + 2, sums, share_of);
+}
+
+void interior_slacken(const ProblemView& problem, const InteriorRows& rows, Span span,
+                      double slack) {
+  each_block(problem, span, [&](RowBlock& block) {
+    for (int64_t k = 0; k < block.size; ++k) {
+      rows.r[block.ids[k]] = slack;
+      rows.xi[block.ids[k]] = slack;
+    }
   });
 }
 

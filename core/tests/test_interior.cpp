@@ -218,6 +218,46 @@ TEST(a_direction_solves_the_equations_of_its_rows) {
   }
 }
 
+TEST(a_trial_looks_along_the_direction_in_hand) {
+  const Toy toy(Loss::hinge);
+  Point point(toy);
+  const InteriorRows rows = point.rows();
+  const Span all{0, toy.view.n()};
+  const std::vector<double> w = random_vector(toy.view.rows.weight_rows());
+  std::vector<double> vectors(3 * w.size());
+  interior_point(toy.view, rows, all, 0.0, w.data(), 0.3, vectors.data());
+  interior_direction(toy.view, rows, all, rows.now, 0.2, w.data(), -0.1);
+  const double factors[] = {0.0, 0.5, 3.0};
+  double sums[5] = {0.0, 0.0, 1.0, 0.0, 0.0};
+  interior_trial(toy.view, rows, all, factors, 3, sums);
+  double expected[5] = {0.0, 0.0, 1.0, 0.0, 0.0};
+  for (int64_t i = 0; i < toy.view.n(); ++i) {
+    const int y = toy.view.label(i, 0);
+    if (y == 0) continue;
+    const double along = y * (toy.data.dot(i, w, 1) - 0.1);
+    for (int t = 0; t < 3; ++t) {
+      expected[t] += toy.cost(i, 0) * std::max(0.0, -rows.g[i] - factors[t] * along);
+    }
+    expected[y > 0 ? 3 : 4] += toy.cost(i, 0) * along;
+  }
+  for (int t = 0; t < 5; ++t) CHECK_CLOSE(sums[t], expected[t], 1e-9);
+}
+
+TEST(slacks_are_set_in_the_rows_of_the_lane) {
+  const Toy toy(Loss::hinge);
+  Point point(toy);
+  const Point before = point;
+  const InteriorRows rows = point.rows();
+  interior_slacken(toy.view, rows, {3, toy.view.n()}, 7.0);
+  for (int64_t i = 0; i < toy.view.n(); ++i) {
+    const auto k = static_cast<std::size_t>(i);
+    const bool set = i >= 3 && toy.view.label(i, 0) != 0;
+    CHECK(rows.r[i] == (set ? 7.0 : before.arrays[kR][k]));
+    CHECK(rows.xi[i] == (set ? 7.0 : before.arrays[kXi][k]));
+    CHECK(rows.a[i] == before.arrays[kA][k]);
+  }
+}
+
 TEST(threads_share_the_rows_of_a_pass) {
   for (const Layout& layout : layouts_of(Value::f32)) {
     CONTEXT(to_string(layout));

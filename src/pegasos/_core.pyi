@@ -105,6 +105,14 @@ class Interior:
     def correct(self, lo: int, hi: int, mu: float, primal_step: float, dual_step: float, rhs: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> float:
         """Set the other targets, add to rhs; the sum of t."""
 
+    def trial(self, lo: int, hi: int, factors: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], sums: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
+        """
+        Add the losses at factors of the direction in hand, and how margins change, by class.
+        """
+
+    def slacken(self, lo: int, hi: int, slack: float) -> None:
+        """Set the slacks of all rows."""
+
     def gram(self, lo: int, hi: int, constant: float, light: float, thin: float, matrix: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> None:
         """Add to the Gram matrix's upper triangle."""
 

@@ -16,6 +16,7 @@ import pegasos.dask
 from pegasos.dask.loading import load_chunks
 from pegasos.dask.part import Lanes, Part
 from pegasos.testing.chunked import blocks, text, toy
+from pegasos.testing.toys import separable
 
 
 def agree(model, local, tol):
@@ -38,6 +39,17 @@ def test_same_optimum_as_on_one_machine(client, solver, loss, intercept):
     local = pegasos.LinearSVC(**options).fit(X, y)
     agree(model, local, 1e-3)
     assert model.solver_.name == solver
+
+
+def test_separable_rows_start_again_with_larger_slacks(client):
+    X, y = separable(2000, 20)
+    options = {"C": 100, "tol": 1e-7, "solver": "interior"}
+    model = pegasos.dask.LinearSVC(**options).fit(
+        da.from_array(X, chunks=(700, 20)), da.from_array(y, chunks=450)
+    )
+    local = pegasos.LinearSVC(**options).fit(X, y)
+    agree(model, local, 1e-7)
+    assert model.n_iter_ == local.n_iter_ <= 25
 
 
 @pytest.mark.parametrize("intercept", ["none", "free"])

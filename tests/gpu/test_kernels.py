@@ -240,6 +240,19 @@ def test_the_passes_of_the_interior_point_method(K, n, squared, weighted):
     both("direction", row, now, fixed, share, mu, margins, shift)
 
 
+def test_a_trial_adds_up_losses_along_the_direction():
+    row, now, fixed = variables(3, 700, squared=False)
+    factors = torch.tensor([0.0, 0.5, 4.0], dtype=torch.float64)
+    found = formulas.trial(row, now, fixed, factors)
+    inside, y = fixed.y != 0, fixed.y
+    for t, losses in zip(factors, found, strict=False):
+        each = fixed.c * (-row.g - t * now.along).clamp(min=0.0)
+        close(losses, torch.stack([a[i].sum() for a, i in zip(each, inside, strict=True)]))
+    for which, sums in ((y > 0, found[3]), (y < 0, found[4])):
+        each = fixed.c * now.along
+        close(sums, torch.stack([a[i].sum() for a, i in zip(each, which, strict=True)]))
+
+
 def test_rows_that_are_not_in_a_lane_never_change():
     for squared in (False, True):
         row, now, fixed = variables(2, 600, squared)

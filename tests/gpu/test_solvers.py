@@ -10,7 +10,7 @@ from pegasos.gpu.gram import LEVELS, Precision, sampled
 from pegasos.gpu.interior import DeviceInterior
 from pegasos.gpu.newton import DeviceNewton
 from pegasos.gpu.passes import DevicePasses
-from pegasos.testing.toys import toy
+from pegasos.testing.toys import separable, toy
 
 MODES = ["none", "regularized", "free"]
 LOSSES = ["hinge", "squared_hinge"]
@@ -112,6 +112,29 @@ def test_lanes_that_do_not_fit_together_are_trained_in_groups(monkeypatch):
     agree(found, data.X, data.Y, 1e-8, C=0.5)
     again = pegasos.certify(data.X, data.Y, found.w, found.b, found.duals, C=0.5, intercept="free")
     np.testing.assert_allclose(again.dual, found.certificate.dual, rtol=1e-12)
+
+
+def test_only_lanes_of_separable_rows_start_again_with_larger_slacks():
+    X, y = separable(2000, 20)
+    noisy = np.where(np.random.default_rng(1).uniform(size=2000) < 0.2, -y, y)
+    noisy[::5] = 0
+    Y = np.stack([y, noisy], axis=1).astype(np.int8)
+    options = {"C": 100.0, "intercept": "free"}
+    slacks = []
+    slacken = DevicePasses.slacken
+
+    def seen(self, lo, hi, slack):
+        slacks.append(slack.copy())
+        slacken(self, lo, hi, slack)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(DevicePasses, "slacken", seen)
+        found = pegasos.solve(X, Y, device="cpu", solver="interior", tol=1e-7, seed=0, **options)
+    assert len(slacks) == 1
+    assert slacks[0][0] > 6
+    assert slacks[0][1] == 0
+    assert found.epochs <= 30
+    agree(found, X, Y, 1e-7, **options)
 
 
 def test_regularization_per_example():

@@ -6,7 +6,7 @@ import pytest
 import pegasos
 from pegasos import InteriorPoint
 from pegasos.problem import make_problem
-from pegasos.testing.toys import toy
+from pegasos.testing.toys import separable, toy
 
 MODES = ["none", "regularized", "free"]
 
@@ -119,6 +119,26 @@ def test_rounding_is_no_obstacle_where_hardly_any_w_helps():
     result = pegasos.solve(X, y, C=1, solver="interior", intercept="free", tol=1e-8)
     assert result.stop_reason == "converged"
     assert result.epochs <= 20
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_separable_rows_take_no_more_iterations(mode):
+    X, y = separable(10_000, 40)
+    result = pegasos.solve(X, y, C=100, solver="interior", intercept=mode, tol=1e-8)
+    assert result.stop_reason == "converged"
+    # 13; with slacks that start at 1, over 70.
+    assert result.epochs <= 20
+
+
+def test_rows_left_out_of_the_matrix_do_not_keep_duals_off_balance():
+    # Rows of zeros touch b alone; here they are left out, but b moves far by what each adds.
+    rng = np.random.default_rng(6)
+    X = rng.integers(0, 3, size=(10_000, 5)).astype(float)
+    score = X @ rng.normal(size=5)
+    score += score.std() * rng.normal(size=10_000)
+    y = np.where(score > np.quantile(score, 0.995), 1.0, -1.0)
+    result = pegasos.solve(X, y, C=10, solver="interior", intercept="free", tol=1e-8)
+    assert result.stop_reason == "converged"
 
 
 def test_duals_of_a_free_intercept_balance_to_the_last_digit():

@@ -99,6 +99,17 @@ class LanePasses:
         out = self.core.correct(0, self.n, mu, primal, dual, rhs)
         return {"out": ("sum", float(out)), "vectors": ("sum", rhs)}
 
+    def trial(self, factors: Floats) -> Reply:
+        """As ``_core.Interior.trial``."""
+        sums = np.zeros(factors.size + 2)
+        self.core.trial(0, self.n, factors, sums)
+        return {"out": ("sum", sums)}
+
+    def slacken(self, slack: float) -> Reply:
+        """As ``_core.Interior.slacken``."""
+        self.core.slacken(0, self.n, slack)
+        return {}
+
     def gram(self, constant: float, light: float, thin: float) -> Reply:
         """As ``_core.Interior.gram``."""
         size = self.problem.weights_shape[0]

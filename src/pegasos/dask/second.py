@@ -126,6 +126,14 @@ class RemoteInterior(_RemotePasses):
         rhs += reply["vectors"]
         return float(reply["out"])
 
+    def trial(self, lo: int, hi: int, factors: Floats, sums: Floats) -> None:
+        """As ``_core.Interior.trial``."""
+        sums += self.ask("trial", factors)["out"]
+
+    def slacken(self, lo: int, hi: int, slack: float) -> None:
+        """As ``_core.Interior.slacken``."""
+        self.ask("slacken", slack)
+
     def gram(
         self,
         lo: int,

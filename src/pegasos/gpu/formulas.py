@@ -155,6 +155,18 @@ def correct(
     return t.to(kind), t.sum(1)
 
 
+def trial(row: Row, now: Direction, fixed: Fixed, factors: Tensor) -> Tensor:
+    """(factors + 2, K) hinge losses so far along the direction, and how either class's margins do.
+
+    Once in a run, so that there is no kernel for it.
+    """
+    y, c, _ = fixed
+    inside = torch.where(y != 0, c, 0.0)
+    losses = [(inside * (-row.g - t * now.along).clamp(min=0.0)).sum(1) for t in factors]
+    classes = [torch.where(which, c * now.along, 0.0).sum(1) for which in (y > 0, y < 0)]
+    return torch.stack(losses + classes)
+
+
 def smoothed_dual(slack: Tensor, c: Tensor, width: float, squared: bool) -> Tensor:
     """The derivative of the smoothed loss of Newton's method."""
     if squared:

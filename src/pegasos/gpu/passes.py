@@ -14,7 +14,7 @@ from torch import Tensor
 
 from pegasos.certificate import Floats
 from pegasos.gpu.arrays import sent
-from pegasos.gpu.formulas import Fixed, formulas_for
+from pegasos.gpu.formulas import Fixed, formulas_for, trial
 from pegasos.gpu.gram import LEVELS, add_gram, sampled
 from pegasos.gpu.problem import DeviceProblem
 from pegasos.gpu.products import kind_of_sums, products, sums
@@ -104,13 +104,14 @@ class DevicePasses:
             kept = sampled(kept, norms, share * precision.rows * d, draws)
             add_gram(X, kept, constant, precision.parts, matrix)
 
-    def factor(self, s: Floats, free: bool) -> Bools:
+    def factor(self, s: Floats, scale: Floats | None) -> Bools:
         """As of ``Passes``; a matrix that is not positive definite is lifted a little."""
         penalty = self._column(s)[:, :, None] * torch.eye(
             self.problem.rows.d + 1, dtype=torch.float64, device=self.problem.y.device
         )
-        if free:
-            penalty[:, -1, -1] = 0.0
+        if scale is not None:
+            left_out = self._tensor(scale) - self.state.matrix[:, -1, -1]
+            penalty[:, -1, -1] = left_out.clamp(min=0.0)
         whole = self.state.matrix + penalty
         lift, missing = 0.0, np.ones(self.problem.lanes, dtype=bool)
         while missing.any() and lift < _LARGEST_LIFT:
@@ -187,6 +188,23 @@ class DevicePasses:
         out = _host(total)
         self._add(factors_sum[None], out[None], rhs[None])
         return out
+
+    def trial(self, lo: int, hi: int, factors: Floats, sums: Floats) -> None:
+        """As of ``Passes``."""
+        found: Any = 0.0
+        at = self._tensor(factors)
+        for first, last, _ in self.problem.here.visit():
+            now = self._now(first, last)
+            found = found + trial(self._rows(first, last), now, self._fixed(first, last), at)
+        sums += _host(found)
+
+    def slacken(self, lo: int, hi: int, slack: Floats) -> None:
+        """As of ``Passes``."""
+        wanted = self._column(slack)
+        rows = self._rows(0, self.problem.n)
+        moved = (self.problem.y != 0) & (wanted > 0)
+        for variable in (rows.r, rows.xi):
+            variable.copy_(torch.where(moved, wanted, variable))
 
     def swap(self, lanes: Bools) -> None:
         """The other direction becomes the one in hand."""

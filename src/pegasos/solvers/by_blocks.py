@@ -98,6 +98,17 @@ class BlockInterior(_Passes):
         self._add(sums, rhs)
         return out
 
+    def trial(self, lo: int, hi: int, factors: Floats, sums: Floats) -> None:
+        """As ``_core.Interior.trial``, which reads no row."""
+        passes = self.core(self.problem.core, self.variables)
+        if self.swapped:
+            passes.swap()
+        passes.trial(lo, hi, factors, sums)
+
+    def slacken(self, lo: int, hi: int, slack: float) -> None:
+        """As ``_core.Interior.slacken``, which reads no row."""
+        self.core(self.problem.core, self.variables).slacken(lo, hi, slack)
+
     def gram(
         self, lo: int, hi: int, constant: float, light: float, thin: float, matrix: Floats
     ) -> None:

@@ -11,7 +11,8 @@ with duals a of the first constraint and v = c - a of the second. A Newton step 
 
 so that each iteration needs one (d + 1) x (d + 1) Cholesky factor, and four to twelve passes over
 the rows. The number of iterations hardly depends on C. Start: w = 0, b = 0, a = c/2, r = xi = 1;
-where one class outweighs the other, its duals start lower, so that sum a y is nearer to 0.
+where one class outweighs the other, its duals start lower, so that sum a y is nearer to 0. If the
+first direction finds the rows next to separable, r and xi start again at twice the margins there.
 
 The central path is a weighted one: products v xi are to be mu, but a r only share * mu, less where
 one class is rare. A row on the right side has a = share * mu / r, and all such rows together push w
@@ -46,19 +47,21 @@ from pegasos.solvers.interior_passes import OneLane, Passes
 from pegasos.solvers.interior_phases import (
     BALANCE,
     DUAL,
+    FLAGS,
     LOSS,
     PHASES,
     POINT,
     SCALE,
     STALLED,
     SWAPPED,
+    TRIALS,
     Iteration,
 )
 
 PER_LANE = frozenset(
     {
         "w", "b", "vectors", "sums", "rhs", "second", "parts", "direction", "taken", "lengths",
-        "tried", "mu", "share", "step", "missed", "flags",
+        "tried", "mu", "share", "step", "missed", "losses", "slack", "flags",
     }
 )  # fmt: skip
 """Arrays of the state whose last axis is the lane."""
@@ -113,7 +116,9 @@ class InteriorPoint(Solver):
             "share": lightened(problem).share,  # of it that a r is aimed at
             "step": np.zeros(K),
             "missed": np.zeros(K),  # |sum a y x - s w|^2
-            "flags": np.zeros((4, K), dtype=np.int64),
+            "losses": np.zeros((TRIALS, K)),  # along the first direction
+            "slack": np.zeros(K),  # to start again with, if not 0
+            "flags": np.zeros((FLAGS, K), dtype=np.int64),
             "place": np.array([POINT, 0]),  # phase, block
             "cursor": np.zeros(2, dtype=np.int64),
         }

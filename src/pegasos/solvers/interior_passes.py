@@ -40,8 +40,11 @@ class Passes(Protocol):
     def gram(self, lo: int, hi: int, constant: float, light: Floats, thin: Floats) -> None:
         """Add sum D z z', z = (x, constant), to it; not rows with D |x|^2 <= light, D <= thin."""
 
-    def factor(self, s: Floats, free: bool) -> Bools:
-        """Factor the matrix + s I (not in the place of a free intercept): which lanes have one."""
+    def factor(self, s: Floats, scale: Floats | None) -> Bools:
+        """Factor the matrix + s I: which lanes have a factor.
+
+        ``scale``, if the intercept is free, is sum D of all rows, which the last entry becomes.
+        """
 
     def solve(self, rhs: Floats, free: bool, direction: Floats) -> Bools:
         """Write (dw, db), (d + 2, K), for the right-hand sides: which lanes are finite."""
@@ -70,6 +73,15 @@ class Passes(Protocol):
 
         Adds the change of the right-hand side to ``rhs``; returns (K,) its sum t.
         """
+
+    def trial(self, lo: int, hi: int, factors: Floats, sums: Floats) -> None:
+        """Add the hinge losses at factors of the direction in hand, and how the margins change.
+
+        ``sums`` is (factors + 2, K), the last two are sum c (change of the margin) of either class.
+        """
+
+    def slacken(self, lo: int, hi: int, slack: Floats) -> None:
+        """Set the slacks r and xi of all rows, in lanes with a slack > 0."""
 
     def swap(self, lanes: Bools) -> None:
         """The other direction becomes the one in hand."""
@@ -105,11 +117,11 @@ class OneLane:
         """As of ``Passes``."""
         self.rows.gram(lo, hi, constant, float(light[0]), float(thin[0]), self.matrix)
 
-    def factor(self, s: Floats, free: bool) -> Bools:
+    def factor(self, s: Floats, scale: Floats | None) -> Bools:
         """As of ``Passes``."""
         if isinstance(self.rows, BlockInterior):
             self.rows.end_matrix(self.matrix)
-        intercept = 0.0 if free else None
+        intercept = None if scale is None else max(0.0, float(scale[0]) - self.matrix[-1, -1])
         found = normal.factor(self.matrix, float(s[0]), intercept, self.threads, self.factored)
         return np.array([found])
 
@@ -140,6 +152,14 @@ class OneLane:
         """As of ``Passes``."""
         steps = float(primal[0]), float(dual[0])
         return np.array([self.rows.correct(lo, hi, float(mu[0]), *steps, rhs[:, 0])])
+
+    def trial(self, lo: int, hi: int, factors: Floats, sums: Floats) -> None:
+        """As of ``Passes``."""
+        self.rows.trial(lo, hi, factors, sums[:, 0])
+
+    def slacken(self, lo: int, hi: int, slack: Floats) -> None:
+        """As of ``Passes``."""
+        self.rows.slacken(lo, hi, float(slack[0]))
 
     def swap(self, lanes: Bools) -> None:  # noqa: ARG002 - there is but one
         """The other direction becomes the one in hand."""

@@ -23,11 +23,18 @@ _STEP_BACK = 0.995  # share of the way to the boundary
 # rare. But not too far there: a product far below the others makes its D, and so the matrix, that
 # much larger, and what rounding leaves of the equations with it. The squared hinge bounds D by 2 c.
 _AMBITION, _AMBITION_IF_RARE = 6.0, 10.0
-_LEAST_CENTRE = 0.05
+_LEAST_CENTRE, _LEAST_CENTRE_IF_RARE = 0.003, 0.05
 _RARE = 0.25  # a class is, once the share is so much less than 1
 _LAST_DIGITS = 1e-13
 _ENLARGE = 0.5  # Gondzio: how much longer a step the corrector aims at
 _WORTH = 1.01  # how much longer the steps must get, one times the other
+# Where P is least along the first direction, which is one of least squares, the mean margins of
+# both classes say how far w has to go. If they are large, the rows are next to separable: slacks of
+# 1 are far too small for what is to come, and let w take short steps only. The run then starts
+# again with slacks so many times the margins.
+_FACTORS: Floats = np.ldexp(1.0, np.arange(-6, 11))  # of the direction, that are tried
+TRIALS = len(_FACTORS) + 2
+_LARGE_MARGIN, _SLACK = 3.0, 2.0
 _LIGHT = 1e-3  # share of the matrix that rows may add together and be left out
 
 _CORRECTORS = 4  # at most; each must be worth the one before it
@@ -35,7 +42,9 @@ _COARSE = 0.3  # share of a residual that a step of an exact matrix would have t
 _HARM = 0.1  # share of the gap that it must be to matter
 
 # What an iteration does, in order; each visits every block of rows.
-PHASES = ("gram", "affine", "centred") + ("correct", "corrected") * _CORRECTORS + ("point",)
+PHASES = (
+    ("gram", "affine", "centred", "trial") + ("correct", "corrected") * _CORRECTORS + ("point",)
+)
 POINT = PHASES.index("point")
 
 # Rows of state["flags"], an entry for each lane.
@@ -43,6 +52,8 @@ STARTED = 0  # the first point has been looked at
 STALLED = 1  # nothing more to gain
 SWAPPED = 2  # which of the two directions is in hand
 CORRECTING = 3  # correctors are still worth a try
+TRIED = 4  # the first direction has been looked along
+FLAGS = 5
 
 # Rows of state["sums"], in the order of _core.Interior.point.
 COMPLEMENTARITY, LOSS, DUAL, BALANCE, SCALE, AFFINE, CENTRE = range(7)
@@ -59,7 +70,8 @@ class Iteration:
         hinge = problem.loss == "hinge"
         rare = np.minimum((1.0 - state["share"]) / _RARE, 1.0)
         self.ambition = _AMBITION + (_AMBITION_IF_RARE - _AMBITION) * rare
-        self.least_centre = _LEAST_CENTRE * rare if hinge else 0.0
+        least = np.maximum(_LEAST_CENTRE_IF_RARE * rare, _LEAST_CENTRE)
+        self.least_centre = least if hinge else 0.0
         # Complementarity is so many times mu on the central path.
         self.products = problem.lane_rows * (state["share"] + (1.0 if hinge else 0.0))
         self.blocks = normal.row_ranges(problem)
@@ -120,7 +132,8 @@ class Iteration:
 
     def _end_gram(self) -> None:
         state = self.state
-        self._stall(~self.passes.factor(self.s, self.free))
+        # With the rows left out, sum a y would stay off 0 by their share of what b moves it.
+        self._stall(~self.passes.factor(self.s, state["sums"][SCALE] if self.free else None))
         state["rhs"][:] = state["vectors"][0] + state["vectors"][1] - self.s * state["w"]
         if self.free:
             state["rhs"][-1] = state["sums"][AFFINE] + state["sums"][BALANCE]
@@ -176,6 +189,30 @@ class Iteration:
 
     def _end_centred(self) -> None:
         self.state["taken"][:] = self.state["direction"]
+
+    # Once in a run: are the slacks of the start large enough?
+    def _begin_trial(self) -> bool:
+        untried = (self.state["flags"][TRIED] == 0) & self._moving()
+        self.state["flags"][TRIED] = 1
+        if self.problem.loss != "hinge" or not untried.any():
+            return False
+        self.state["losses"][:] = 0.0
+        return True
+
+    def _visit_trial(self, lo: int, hi: int) -> None:
+        self.passes.trial(lo, hi, _FACTORS, self.state["losses"])
+
+    def _end_trial(self) -> None:
+        state = self.state
+        losses, classes = np.split(state["losses"], [len(_FACTORS)])
+        squares = (state["direction"][:-1] ** 2).sum(axis=0)
+        primal = losses + self.s / 2 * np.outer(_FACTORS**2, squares)
+        costs = np.array(self.problem.class_costs)
+        means = np.divide(classes, costs, out=np.full_like(costs, np.inf), where=costs > 0)
+        margins = _FACTORS[primal.argmin(axis=0)] * means.min(axis=0)
+        state["slack"][:] = np.where(margins > _LARGE_MARGIN, _SLACK * margins, 0.0)
+        state["lengths"][:, state["slack"] > 0] = 0.0
+        state["flags"][CORRECTING] &= state["slack"] == 0
 
     # Gondzio's correctors: a direction with the same factor that may be followed further.
     def _begin_correct(self) -> bool:
@@ -237,7 +274,7 @@ class Iteration:
         state["step"][:] = step
         state["w"][:] += step * state["taken"][:-1]
         state["b"][:] += step * state["taken"][-1]
-        short = started & (step < 1e-10)
+        short = started & (step < 1e-10) & (state["slack"] == 0)
         if short.any() and self.passes.sharpen():
             short[:] = False
         state["flags"][STALLED] |= short
@@ -247,6 +284,8 @@ class Iteration:
 
     def _visit_point(self, lo: int, hi: int) -> None:
         state = self.state
+        if state["slack"].any():
+            self.passes.slacken(lo, hi, state["slack"])
         state["sums"][:] += self.passes.point(
             lo, hi, state["step"], state["w"], state["b"], state["vectors"]
         )
@@ -260,6 +299,7 @@ class Iteration:
             self._count()
         self._look_at_residual()
         state["flags"][STARTED] = 1
+        state["slack"][:] = 0.0
 
     def _look_at_residual(self) -> None:
         """If s w = sum a y x is missed by more than steps should have left, sharpen matrices."""
@@ -267,7 +307,7 @@ class Iteration:
         missed = state["vectors"][0] - self.s * state["w"]
         squares = (missed * missed).sum(axis=0)
         left = np.sqrt(squares / np.where(state["missed"] > 0, state["missed"], np.inf))
-        coarse = left > 1 - state["step"] + _COARSE * state["step"]
+        coarse = (left > 1 - state["step"] + _COARSE * state["step"]) & (state["step"] > 0)
         gap = (
             self._primal()
             - state["sums"][DUAL]

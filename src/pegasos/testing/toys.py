@@ -33,3 +33,10 @@ def toy(n: int = 30, d: int = 6, lanes: int = 1, *, seed: int = 0, absent: float
     Y[rng.uniform(size=Y.shape) < absent] = 0
     Y[0], Y[1] = 1, -1  # both classes are there
     return Toy(X, Y.astype(np.int8), rng.uniform(0.2, 3.0, size=n))
+
+
+def separable(n: int, d: int, *, seed: int = 0) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Normal rows on either side of a plane, the nearest of them very near."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    return X, np.where(X @ rng.standard_normal(d) > 0, 1.0, -1.0)

@@ -29,6 +29,15 @@ StepLengths interior_direction(const ProblemView& problem, const InteriorRows& r
 double interior_correct(const ProblemView& problem, const InteriorRows& rows, Span span, double mu,
                         const StepLengths& enlarged, double* rhs);
 
+// Adds, for each factor t, the hinge loss at t times the direction in hand, and last the sums of
+// c x (change of the margin along it) of the rows with y = +1, and of those with y = -1.
+void interior_trial(const ProblemView& problem, const InteriorRows& rows, Span span,
+                    const double* factors, std::int64_t count, double* sums);
+
+// Sets the slacks r and xi of all rows.
+void interior_slacken(const ProblemView& problem, const InteriorRows& rows, Span span,
+                      double slack);
+
 // Adds sum D z z', z = (x, constant), to the upper triangle of a (d + 1) x (d + 1) matrix; rows
 // with D |x|^2 <= light and D <= thin are left out.
 struct Weightless {
