@@ -12,7 +12,7 @@ from pegasos import _core
 from pegasos.certificate import GapSums, certificate, certify
 from pegasos.problem import make_problem
 from pegasos.testing import reference
-from pegasos.testing.toys import toy
+from pegasos.testing.toys import separable, toy
 
 MODES = ["none", "regularized", "free"]
 
@@ -130,6 +130,31 @@ def test_rounding_bounds_the_error_against_exact_arithmetic(weight, C, size):
     assert proof.rounding[0] <= 1e-10 * proof.primal[0]
 
 
+@pytest.mark.parametrize("far", [0.5, 1e10])
+def test_rounding_counts_the_rows_that_may_lose(far):
+    # Row 0 loses; the others are far from it, unless rounding may move them as far as that.
+    X = np.array([[0.5], *[[1.0 + far + k / 7] for k in range(200)]])
+    y = np.where(np.arange(201) % 2, -1, 1).astype(np.int8)
+    X *= y[:, None]
+    problem = make_problem(X, y[:, None], C=1e8, intercept="none")
+    W = np.zeros(problem.weights_shape)
+    W[0, 0] = 1.0 + 1 / 3
+    proof, _ = certify(problem, W, np.zeros(1), lambda lo, hi: np.zeros((hi - lo, 1)))
+    primal = (Fraction(problem.s[0]) / 2 * Fraction(W[0, 0]) ** 2
+              + problem.cost[0] / 201 * (1 - Fraction(W[0, 0]) / 2)) / 201  # fmt: skip
+    assert abs(Fraction(proof.primal[0]) - primal) <= Fraction(proof.rounding[0])
+    all_rows = 2.0**-53 * 4 * 4 / 3 * np.abs(X).mean()
+    assert (proof.rounding[0] >= all_rows) == (far == 1e10)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_separable_rows_are_proven_at_a_large_c(mode):
+    X, y = separable(2000, 40)
+    result = pegasos.solve(X, y, C=1e4, intercept=mode, tol=1e-6, seed=0)
+    assert result.stop_reason == "converged"
+    assert result.certificate.rounding <= 1e-7 * result.certificate.dual
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_certificate_equals_the_formulas(mode):
     problem, X = problem_of(3, mode)
@@ -161,8 +186,8 @@ def best_intercept(products, y, c, loss="hinge"):
     problem = _core.Problem(
         rows, y[:, None], c[:, None], ones, ones, ones, ones, np.zeros(len(y)), loss, 1
     )
-    b, least = np.zeros(1), np.zeros(1)
-    _core.best_intercepts(problem, products[:, None], b, least)
+    b, sums = np.zeros(1), np.zeros((1, len(_core.GAP_SUMS)))
+    _core.best_intercepts(problem, products[:, None], b, sums)
     return float(b[0])
 
 

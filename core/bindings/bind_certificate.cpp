@@ -35,19 +35,21 @@ void add(const PyProblem& problem, std::int64_t lo, std::int64_t hi,
 }
 
 void intercepts(const PyProblem& problem, const In<double, nb::ndim<2>>& products,
-                const Out<double, nb::ndim<1>>& b, const Out<double, nb::ndim<1>>& loss) {
+                const Out<double, nb::ndim<1>>& b, const Out<double, nb::ndim<2>>& sums) {
   const ProblemView& view = problem.view;
   const std::int64_t K = view.lanes;
   const double* values = checked("products", products, {view.n(), K});
   double* best = checked("b", b, {K});
-  double* losses = checked("loss", loss, {K});
+  auto* out = reinterpret_cast<GapSums*>(checked("sums", sums, {K, kColumns}));
   nb::gil_scoped_release release;
   const std::int64_t parts = std::min(view.threads, K);
   in_parallel(parts, [&](std::int64_t part) {
     for (std::int64_t k = part; k < K; k += parts) {
       const BestIntercept found = best_intercept(view, k, values + k, K);
       best[k] = found.b;
-      losses[k] = found.loss;
+      out[k].loss = found.loss;
+      out[k].slope = found.slope;
+      out[k].slope_norm = found.slope_norm;
     }
   });
 }
@@ -58,9 +60,10 @@ void bind_certificate(nb::module_& m) {
   m.attr("GAP_SUMS") =
       nb::make_tuple("loss", "dual_positive", "dual_negative", "square_positive", "square_negative",
                      "slope", "slope_norm", "cost_norm", "dual_norm", "support", "blocks");
+  m.attr("NEAR") = kNear;
   m.def("best_intercepts", &intercepts, nb::arg("problem"), nb::arg("products").noconvert(),
-        nb::arg("b").noconvert(), nb::arg("loss").noconvert(),
-        "Write the best free intercept of every lane, and the loss there.");
+        nb::arg("b").noconvert(), nb::arg("sums").noconvert(),
+        "Write the best free intercept of every lane, and those of the sums that depend on it.");
   m.def("add_gap_sums", &add, nb::arg("problem"), nb::arg("lo"), nb::arg("hi"),
         nb::arg("W").noconvert(), nb::arg("b").noconvert(), nb::arg("duals").noconvert(),
         nb::arg("sums").noconvert(), nb::arg("U_positive").noconvert(),

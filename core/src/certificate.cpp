@@ -84,9 +84,11 @@ void add_part(const ProblemView& problem, const GapPass& pass, const Part& part,
       // Written so that a NaN is added, not hidden.
       const bool lost = !(slack <= 0.0);
       if (lost) sum.loss.add(squared ? cost * slack * slack : cost * slack);
-      const double slope = squared ? (lost ? 2.0 * cost * slack : 0.0) : cost;
-      sum.slope.add(slope);
-      sum.slope_norm.add(slope * norm);
+      const double slope = loss_slope(squared, cost, slack);
+      if (slope != 0.0) {
+        sum.slope.add(slope);
+        sum.slope_norm.add(slope * norm);
+      }
       if (squared) sum.cost_norm.add(cost * norm);
       const double dual = pass.duals[at];
       if (dual == 0.0) continue;

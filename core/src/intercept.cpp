@@ -33,17 +33,21 @@ class Lane {
     }
   }
 
-  double loss(double b) const {
+  BestIntercept at(double b) const {
     const bool squared = problem_.loss == Loss::squared_hinge;
-    CompensatedSum sum;
+    CompensatedSum loss, slopes, slope_norm;
     for (int64_t row = 0; row < problem_.n(); ++row) {
       const int y = problem_.label(row, lane_);
       if (y == 0) continue;
       const double cost = problem_.cost(row, lane_, y);
       const double slack = 1.0 - y * (products_[row * stride_] + b);
-      if (!(slack <= 0.0)) sum.add(squared ? cost * slack * slack : cost * slack);
+      const double slope = loss_slope(squared, cost, slack);
+      if (slope == 0.0) continue;
+      slopes.add(slope);
+      slope_norm.add(slope * std::sqrt(problem_.squared_norms[row]));
+      if (!(slack <= 0.0)) loss.add(squared ? cost * slack * slack : cost * slack);
     }
-    return sum.total();
+    return {b, loss.total(), slopes.total(), slope_norm.total()};
   }
 
  private:
@@ -168,7 +172,7 @@ BestIntercept best_intercept(const ProblemView& problem, int64_t lane, const dou
                              int64_t products_stride) {
   const Lane rows(problem, lane, products, products_stride);
   const double b = problem.loss == Loss::hinge ? hinge_intercept(rows) : squared_intercept(rows);
-  return {b, rows.loss(b)};
+  return rows.at(b);
 }
 
 }  // namespace pegasos

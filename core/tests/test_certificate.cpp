@@ -83,7 +83,8 @@ TEST(gap_sums_are_the_naive_sums) {
             const double norm = std::sqrt(problem.squared_norms[i]);
             const double decision = problem.data.dot(i, pass.W, problem.stride(), k) + pass.b[k];
             const double slack = std::max(0.0, 1.0 - y * decision);
-            const double slope = squared ? 2 * cost * slack : cost;
+            const bool near = 1.0 - y * decision > -kNear;
+            const double slope = squared ? 2 * cost * slack : near ? cost : 0.0;
             const double dual = pass.duals[i * lanes + k];
             const double square = squared ? dual * dual / (4 * cost) : 0.0;
             want.loss += squared ? cost * slack * slack : cost * slack;

@@ -77,8 +77,12 @@ def sgd_advance(problem: Problem, sampler: Sampler, *, multiplicity: int, U: Ann
 
 GAP_SUMS: tuple = ...
 
-def best_intercepts(problem: Problem, products: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], b: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], loss: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
-    """Write the best free intercept of every lane, and the loss there."""
+NEAR: float = 1e-06
+
+def best_intercepts(problem: Problem, products: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], b: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], sums: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> None:
+    """
+    Write the best free intercept of every lane, and those of the sums that depend on it.
+    """
 
 def add_gap_sums(problem: Problem, lo: int, hi: int, W: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], b: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], duals: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], sums: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], U_positive: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], U_negative: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')] | None, products: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')] | None) -> None:
     """Add the certificate's sums over rows lo..hi-1."""

@@ -183,15 +183,7 @@ def certify(
     if total.U_negative is not None:
         problem.from_blocks(total.U_negative)
     if products is not None:
-        loss = np.empty(problem.lanes)
-        _core.best_intercepts(problem.core, products, b, loss)
-        total.sums[:, _core.GAP_SUMS.index("loss")] = loss
-        if problem.loss == "squared_hinge":
-            # By Cauchy-Schwarz, with the loss at b and the costs: no second pass for a bound.
-            slope = 2 * np.sqrt(loss * problem.cost)
-            total.sums[:, _core.GAP_SUMS.index("slope")] = slope
-            norm = np.sqrt(problem.rows.squared_norms.max())
-            total.sums[:, _core.GAP_SUMS.index("slope_norm")] = slope * norm
+        _core.best_intercepts(problem.core, products, b, total.sums)
     try:
         return certificate(problem, W, b, total, give_up), b
     except GaveUp:
@@ -226,8 +218,6 @@ def certificate(
     m = problem.rows.longest + 3  # terms of a product w.x
     d = problem.rows.d + 3  # terms of |w|^2
     sums = 4 + total.column("blocks")  # roundings of a sum of compensated sums
-    if total.U_negative is not None:
-        sums = sums + 200  # the loss at the best b is NumPy's pairwise sum
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         w2 = np.zeros(K)
         for lo, hi in feature_blocks(W, give_up):
@@ -238,11 +228,18 @@ def certificate(
         # Rounding of P: each product w.x errs by at most m e |w| |x| for rows of m values, and the
         # losses by their slopes times that.
         product_error = problem.rows.condition * m * e * np.sqrt(w2)
-        primal_error = product_error * total.column("slope_norm") + e * (
-            sums * ((1 + np.abs(b)) * total.column("slope") + 2 * loss) + (d + 3) * s / 2 * w2
+        largest = np.sqrt(problem.rows.squared_norms.max())
+        slope, slope_norm = total.column("slope"), total.column("slope_norm")
+        if problem.loss == "hinge":
+            # No row can have lost or gained its loss that is not counted; if it can, all are.
+            reach = (product_error + 4 * e * np.sqrt(w2)) * largest + 4 * e * (1 + np.abs(b))
+            counted = reach <= _core.NEAR
+            slope = np.where(counted, slope, problem.cost)
+            slope_norm = np.where(counted, slope_norm, problem.cost * largest)
+        primal_error = product_error * slope_norm + e * (
+            sums * ((1 + np.abs(b)) * slope + 2 * loss) + (d + 3) * s / 2 * w2
         )
         if problem.loss == "squared_hinge":
-            largest = np.sqrt(problem.rows.squared_norms.max())
             primal_error += product_error**2 * largest * total.column("cost_norm")
 
         a_sum, squares, up, down = _balanced(total)

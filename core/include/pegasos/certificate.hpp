@@ -7,6 +7,10 @@
 
 namespace pegasos {
 
+// Rows further than this from a loss have none, unless rounding moved their margins so far: the
+// hinge's slope counts the others.
+inline constexpr double kNear = 1e-6;
+
 // Per lane. Sums over disjoint rows add up to the sums over their union.
 struct GapSums {
   double loss;             // sum c max(0, 1 - y (w.x + b))^p
@@ -14,13 +18,19 @@ struct GapSums {
   double dual_negative;    // sum of a over y = -1
   double square_positive;  // squared hinge: sum of a^2 / 4c over y = +1
   double square_negative;  // squared hinge: sum of a^2 / 4c over y = -1
-  double slope;            // sum c l', l' the slope of the loss: 1, or 2 max(0, 1 - y (w.x + b))
+  double slope;            // sum c l', l' = 2 max(0, 1 - y (w.x + b)), or 1 where that is > -kNear
   double slope_norm;       // sum c l' |x|: bounds the rounding of the losses
   double cost_norm;        // sum c |x|
   double dual_norm;        // sum a |x|: bounds the rounding of sum a y x
   double support;          // number of a > 0
   double blocks;           // number of sums added up: those inside one are compensated
 };
+
+// What a row adds to the slope; a NaN is added, not hidden.
+inline double loss_slope(bool squared, double cost, double slack) {
+  if (squared) return slack <= 0.0 ? 0.0 : 2.0 * cost * slack;
+  return slack <= -kNear ? 0.0 : cost;
+}
 
 struct GapPass {
   std::int64_t lo;  // rows lo .. hi-1
@@ -37,10 +47,10 @@ struct GapPass {
 void add_gap_sums(const ProblemView& problem, const GapPass& pass);
 
 // The b of lane `lane` that minimises the loss given w.x of every row (the middle where it is an
-// interval), and the loss there.
+// interval), and the sums there that depend on it.
 struct BestIntercept {
   double b;
-  double loss;
+  double loss, slope, slope_norm;
 };
 BestIntercept best_intercept(const ProblemView& problem, std::int64_t lane, const double* products,
                              std::int64_t products_stride);

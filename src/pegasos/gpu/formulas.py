@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from pegasos import _core
 from pegasos.gpu import kernels
 
 _PULL = 10.0  # products are pulled into [aim / 10, 10 aim]
@@ -231,7 +232,7 @@ def gap_sums(margins: Tensor, a: Tensor, norms: Tensor, fixed: Fixed) -> tuple[T
     norm = norms.sqrt()
     slack = 1 - y * margins
     lost = inside & ~(slack <= 0)
-    slope = torch.where(inside, c, 0.0)
+    slope = torch.where(inside & ~(slack <= -_core.NEAR), c, 0.0)
     if squared:
         slope = torch.where(lost, 2 * c * slack, 0.0)
     up = torch.where(y > 0, a, 0.0)

@@ -6,6 +6,7 @@ import triton
 from torch import Tensor
 from triton import language as tl
 
+from pegasos import _core
 from pegasos.gpu.formulas import Fixed
 from pegasos.gpu.kernels.launch import ENTRIES, Launch
 
@@ -16,7 +17,7 @@ def gap_sums(margins: Tensor, a: Tensor, norms: Tensor, fixed: Fixed) -> tuple[T
     K, n = launch.shape
     _gap_sums[(launch.programs, K)](
         margins, a, a.stride(0), norms, fixed.y, fixed.c, launch.parts, n, *launch.strides,
-        fixed.squared, ENTRIES, num_warps=4,
+        fixed.squared, _core.NEAR, ENTRIES, num_warps=4,
     )  # fmt: skip
     added = n / (launch.programs * ENTRIES) + 1 + ENTRIES + launch.programs
     return launch.parts.sum(2), added
@@ -25,7 +26,7 @@ def gap_sums(margins: Tensor, a: Tensor, norms: Tensor, fixed: Fixed) -> tuple[T
 @triton.jit
 def _gap_sums(
     margins, a_, a_stride, norms, y_, c_, parts, n, lane_stride, y_stride, c_lane, c_row,
-    SQUARED: tl.constexpr, ENTRIES: tl.constexpr,
+    SQUARED: tl.constexpr, NEAR: tl.constexpr, ENTRIES: tl.constexpr,
 ):  # fmt: skip
     lane = tl.program_id(1).to(tl.int64)
     loss = tl.zeros((ENTRIES,), dtype=tl.float64)
@@ -60,7 +61,8 @@ def _gap_sums(
             cost_norm += tl.where(inside, c * norm, 0.0)
         else:
             loss += tl.where(lost, c * slack, 0.0)
-            here = tl.where(inside, c, 0.0)
+            near = (slack > -NEAR) | (slack != slack)
+            here = tl.where(inside & near, c, 0.0)
         dual_positive += up
         dual_negative += down
         slope += here
