@@ -82,7 +82,9 @@ class PyInterior {
 
   void slacken(std::int64_t lo, std::int64_t hi, double slack) const {
     if (view_.loss != Loss::hinge) throw std::invalid_argument("only rows of the hinge");
-    interior_slacken(view_, rows_, checked_span(view_, lo, hi), slack);
+    const Span span = checked_span(view_, lo, hi);
+    nb::gil_scoped_release release;
+    interior_slacken(view_, rows_, span, slack);
   }
 
   void gram(std::int64_t lo, std::int64_t hi, double constant, double light, double thin,

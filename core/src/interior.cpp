@@ -95,6 +95,7 @@ void interior_trial(const ProblemView& problem, const InteriorRows& rows, Span s
       for (int64_t k = 0; k < block.size; ++k) {
         const int64_t i = block.ids[k];
         const double g = rows.g[i];
+        if (!(rows.scale[i] > 0.0)) continue;  // of a weight whose square is 0
         // da = D (h - along)
         const double h =
             rows.now.ra[i] / rows.a[i] - rows.now.rv[i] / rows.v[i] - (g + rows.xi[i] - rows.r[i]);

@@ -114,6 +114,25 @@ def test_lanes_that_do_not_fit_together_are_trained_in_groups(monkeypatch):
     np.testing.assert_allclose(again.dual, found.certificate.dual, rtol=1e-12)
 
 
+@pytest.mark.parametrize("rows", ["uncentred", "zeros"])
+def test_a_free_intercept_is_sure_of_its_place_in_a_sampled_matrix(rows):
+    rng = np.random.default_rng(6 if rows == "zeros" else 2)
+    n, d = 20_000, 8  # more than 256 rows a feature: the matrix begins with a sample
+    if rows == "zeros":
+        X = rng.integers(0, 3, size=(n, 5)).astype(float)
+        scores, share = X @ rng.normal(size=5), 0.005
+    else:
+        X = rng.normal(size=(n, d)) + 100 * rng.normal(size=d)
+        scores, share = (X - X.mean(axis=0)) @ rng.normal(size=d), 0.5
+    scores += scores.std() * rng.normal(size=n)
+    y = np.where(scores > np.quantile(scores, 1 - share), 1, -1)
+    found = pegasos.solve(
+        X, y, C=1.0, device="cpu", solver="interior", intercept="free", tol=1e-7, seed=0
+    )
+    assert found.stop_reason == "converged"
+    assert found.epochs <= 16
+
+
 def test_only_lanes_of_separable_rows_start_again_with_larger_slacks():
     X, y = separable(2000, 20)
     noisy = np.where(np.random.default_rng(1).uniform(size=2000) < 0.2, -y, y)

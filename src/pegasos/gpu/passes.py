@@ -45,6 +45,7 @@ class DeviceState:
         zeros = {"dtype": torch.float64, "device": problem.y.device}
         self.matrix = torch.zeros((K, d + 1, d + 1), **zeros)
         self.factored = torch.zeros((K, d + 1, d + 1), **zeros)
+        self.left_out = torch.zeros(K, **zeros)  # sum D of the rows that are not in the matrix
         self.level = 0  # of the matrices' precision
         self.exact = False  # products in float64
         self.random = torch.Generator(problem.y.device).manual_seed(seed)
@@ -53,6 +54,7 @@ class DeviceState:
         """Keep some of the lanes."""
         self.variables = self.variables.take(lanes)
         self.matrix, self.factored = self.matrix[lanes], self.factored[lanes]
+        self.left_out = self.left_out[lanes]
 
 
 class DevicePasses:
@@ -89,16 +91,22 @@ class DevicePasses:
     def begin_gram(self) -> None:
         """The matrices become 0."""
         self.state.matrix.zero_()
+        self.state.left_out.zero_()
 
     def gram(self, lo: int, hi: int, constant: float, light: Floats, thin: Floats) -> None:
-        """As of ``Passes``."""
+        """As of ``Passes``. Rows of zeros are no part of a sample: a free b alone knows them."""
         d, matrix = self.problem.rows.d, self.state.matrix
         precision = LEVELS[self.state.level]
         most, least = self._column(light), self._column(thin)
+        free = self.problem.intercept == "free"
         for first, last, X in self.problem.here.visit():
             scale = self._rows(first, last).scale
             norms = self.problem.here.norms[first:last]
-            kept = torch.where((scale * norms > most) | (scale > least), scale, 0.0)
+            wanted = (scale * norms > most) | (scale > least)
+            if free:
+                wanted &= norms > 0
+                self.state.left_out += torch.where(wanted, 0.0, scale).sum(1)
+            kept = torch.where(wanted, scale, 0.0)
             draws = torch.rand(norms.shape, generator=self.state.random, device=norms.device)
             share = (last - first) / self.problem.n
             kept = sampled(kept, norms, share * precision.rows * d, draws)
@@ -110,8 +118,7 @@ class DevicePasses:
             self.problem.rows.d + 1, dtype=torch.float64, device=self.problem.y.device
         )
         if scale is not None:
-            left_out = self._tensor(scale) - self.state.matrix[:, -1, -1]
-            penalty[:, -1, -1] = left_out.clamp(min=0.0)
+            penalty[:, -1, -1] = self.state.left_out  # what a sample misses is in no place
         whole = self.state.matrix + penalty
         lift, missing = 0.0, np.ones(self.problem.lanes, dtype=bool)
         while missing.any() and lift < _LARGEST_LIFT:
@@ -191,12 +198,10 @@ class DevicePasses:
 
     def trial(self, lo: int, hi: int, factors: Floats, sums: Floats) -> None:
         """As of ``Passes``."""
-        found: Any = 0.0
-        at = self._tensor(factors)
-        for first, last, _ in self.problem.here.visit():
-            now = self._now(first, last)
-            found = found + trial(self._rows(first, last), now, self._fixed(first, last), at)
-        sums += _host(found)
+        n = self.problem.n  # no row is read
+        sums += _host(
+            trial(self._rows(0, n), self._now(0, n), self._fixed(0, n), self._tensor(factors))
+        )
 
     def slacken(self, lo: int, hi: int, slack: Floats) -> None:
         """As of ``Passes``."""

@@ -43,7 +43,8 @@ class Passes(Protocol):
     def factor(self, s: Floats, scale: Floats | None) -> Bools:
         """Factor the matrix + s I: which lanes have a factor.
 
-        ``scale``, if the intercept is free, is sum D of all rows, which the last entry becomes.
+        ``scale``, if the intercept is free, is sum D of all rows: in the last entry, those count,
+        too, that are otherwise left out.
         """
 
     def solve(self, rhs: Floats, free: bool, direction: Floats) -> Bools:

@@ -29,12 +29,12 @@ _LAST_DIGITS = 1e-13
 _ENLARGE = 0.5  # Gondzio: how much longer a step the corrector aims at
 _WORTH = 1.01  # how much longer the steps must get, one times the other
 # Where P is least along the first direction, which is one of least squares, the mean margins of
-# both classes say how far w has to go. If they are large, the rows are next to separable: slacks of
-# 1 are far too small for what is to come, and let w take short steps only. The run then starts
-# again with slacks so many times the margins.
+# both classes say how far w has to go. If they are large, and little is lost, the rows are next to
+# separable: slacks of 1 are far too small for what is to come, and let w take short steps only. The
+# run then starts again with slacks so many times the margins.
 _FACTORS: Floats = np.ldexp(1.0, np.arange(-6, 11))  # of the direction, that are tried
 TRIALS = len(_FACTORS) + 2
-_LARGE_MARGIN, _SLACK = 3.0, 2.0
+_LARGE_MARGIN, _SMALL_LOSS, _SLACK = 2.0, 0.1, 2.0
 _LIGHT = 1e-3  # share of the matrix that rows may add together and be left out
 
 _CORRECTORS = 4  # at most; each must be worth the one before it
@@ -210,7 +210,8 @@ class Iteration:
         costs = np.array(self.problem.class_costs)
         means = np.divide(classes, costs, out=np.full_like(costs, np.inf), where=costs > 0)
         margins = _FACTORS[primal.argmin(axis=0)] * means.min(axis=0)
-        state["slack"][:] = np.where(margins > _LARGE_MARGIN, _SLACK * margins, 0.0)
+        separable = (margins > _LARGE_MARGIN) & (primal.min(axis=0) < _SMALL_LOSS * sum(costs))
+        state["slack"][:] = np.where(separable, _SLACK * margins, 0.0)
         state["lengths"][:, state["slack"] > 0] = 0.0
         state["flags"][CORRECTING] &= state["slack"] == 0
 
