@@ -133,6 +133,13 @@ def test_a_free_intercept_is_sure_of_its_place_in_a_sampled_matrix(rows):
     assert found.epochs <= 16
 
 
+def test_the_first_matrix_is_good_enough_to_tell_separable_rows():
+    X, y = separable(20_000, 20)  # later matrices are of a sixteenth of the rows
+    found = pegasos.solve(X, y, C=100.0, device="cpu", solver="interior", tol=1e-7, seed=0)
+    assert found.stop_reason == "converged"
+    assert found.epochs <= 35  # over 100 if the first is such a sample, too
+
+
 def test_only_lanes_of_separable_rows_start_again_with_larger_slacks():
     X, y = separable(2000, 20)
     noisy = np.where(np.random.default_rng(1).uniform(size=2000) < 0.2, -y, y)

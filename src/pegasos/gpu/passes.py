@@ -29,6 +29,7 @@ MATRIX_BYTES = 40
 """What an entry of a lane's matrix takes, its factor and copies included."""
 
 _LARGEST_LIFT = 1.0
+_FIRST_ROWS = 1024  # for every feature: the first direction tells separable rows from others
 
 
 class DeviceState:
@@ -47,6 +48,7 @@ class DeviceState:
         self.factored = torch.zeros((K, d + 1, d + 1), **zeros)
         self.left_out = torch.zeros(K, **zeros)  # sum D of the rows that are not in the matrix
         self.level = 0  # of the matrices' precision
+        self.first = True  # no matrix has been factored yet
         self.exact = False  # products in float64
         self.random = torch.Generator(problem.y.device).manual_seed(seed)
 
@@ -109,7 +111,8 @@ class DevicePasses:
             kept = torch.where(wanted, scale, 0.0)
             draws = torch.rand(norms.shape, generator=self.state.random, device=norms.device)
             share = (last - first) / self.problem.n
-            kept = sampled(kept, norms, share * precision.rows * d, draws)
+            rows = max(precision.rows, _FIRST_ROWS) if self.state.first else precision.rows
+            kept = sampled(kept, norms, share * rows * d, draws)
             add_gram(X, kept, constant, precision.parts, matrix)
 
     def factor(self, s: Floats, scale: Floats | None) -> Bools:
@@ -119,6 +122,7 @@ class DevicePasses:
         )
         if scale is not None:
             penalty[:, -1, -1] = self.state.left_out  # what a sample misses is in no place
+        self.state.first = False
         whole = self.state.matrix + penalty
         lift, missing = 0.0, np.ones(self.problem.lanes, dtype=bool)
         while missing.any() and lift < _LARGEST_LIFT:
