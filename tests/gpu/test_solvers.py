@@ -197,8 +197,9 @@ def test_the_matrix_is_made_of_a_sample_of_the_rows(monkeypatch):
     y = data.Y[:, 0]
     found = pegasos.solve(data.X, y, C=0.01, device="cpu", solver="interior", tol=1e-6, seed=0)
     agree(found, data.X, y, 1e-6, C=0.01)
-    assert counts[0][0] == 128 * 8 == LEVELS[0].rows * 8
-    assert 500 < counts[0][1] < 1300
+    assert counts[0][0] == 1024 * 8
+    assert counts[1][0] == 128 * 8 == LEVELS[0].rows * 8
+    assert 500 < counts[1][1] < 1300
     # An exact matrix would not do with much fewer iterations.
     monkeypatch.setattr("pegasos.gpu.passes.LEVELS", (Precision(),))
     exact = pegasos.solve(data.X, y, C=0.01, device="cpu", solver="interior", tol=1e-6, seed=0)
