@@ -142,17 +142,15 @@ def main():
     options = parser.parse_args()
     store.RESULTS = options.results
     for kind in options.kinds:
-        commit = machine.commit()
         found = [
-            {"size": size, "share": share, "mode": mode, "C": C, "commit": commit}
-            | _solve(X, y, C, mode)
+            {"size": size, "share": share, "mode": mode, "C": C} | _solve(X, y, C, mode)
             for size, share, X, y in problems(kind, options.sizes)
             for mode in MODES
             for C in STRENGTHS
         ]
         print(*_line(kind, found), flush=True)
         results = store.read("shapes")
-        kinds = results.get("kinds", {}) | {kind: found}
+        kinds = results.get("kinds", {}) | {kind: _kept(kind, found)}
         results = {"kinds": {k: kinds[k] for k in KINDS if k in kinds}} | machine.setting()
         store.write("shapes", results)
         store.write_text("shapes.md", "\n".join(_lines(results)) + "\n")
@@ -169,6 +167,19 @@ def _solve(X, y, C, mode):
         "ended": exact.stop_reason,
         "auto": auto.stop_reason,
         "auto_gap": float(auto.certificate.relative_gap),
+    }
+
+
+def _kept(kind, found):
+    """The line of the table, and the problems that stand out."""
+    return {
+        "line": _line(kind, found),
+        "notable": [
+            one
+            for one in found
+            if one["iterations"] > MOST or {one["ended"], one["auto"]} != {"converged"}
+        ],
+        "commit": machine.commit(),
     }
 
 
@@ -191,14 +202,14 @@ def _lines(results):
         "rows", "problems", "median iterations", "most", f"over {MOST}", "ended by rounding",
         "auto unproven", "auto ended by rounding",
     )  # fmt: skip
-    lines = [_line(kind, found) for kind, found in results["kinds"].items()]
+    lines = [kept["line"] for kept in results["kinds"].values()]
     sums = [sum(column) for column in zip(*(line[1:] for line in lines), strict=True)]
     return [
         "# Generated problems of many shapes",
         "",
         "    python -m benchmarks.shapes",
         "",
-        machine.show(results, [one for found in results["kinds"].values() for one in found]),
+        machine.show(results, results["kinds"].values()),
         "",
         "All rows are generated, none are real. InteriorPoint to a certified 1e-8, at most "
         f"{_END} iterations; `auto` to a certified 1e-6. Ended by rounding: the gap cannot be "
