@@ -131,7 +131,7 @@ void bind_interior(nb::module_& m) {
            nb::arg("factors").noconvert(), nb::arg("sums").noconvert(),
            "Add the losses at factors of the direction in hand, and how margins change, by class.")
       .def("slacken", &PyInterior::slacken, nb::arg("lo"), nb::arg("hi"), nb::arg("slack"),
-           "Set the slacks of all rows.")
+           "Raise the slacks of all rows.")
       .def("gram", &PyInterior::gram, nb::arg("lo"), nb::arg("hi"), nb::arg("constant"),
            nb::arg("light"), nb::arg("thin"), nb::arg("matrix").noconvert(),
            "Add to the Gram matrix's upper triangle.")

@@ -114,8 +114,9 @@ void interior_slacken(const ProblemView& problem, const InteriorRows& rows, Span
                       double slack) {
   each_block(problem, span, [&](RowBlock& block) {
     for (int64_t k = 0; k < block.size; ++k) {
-      rows.r[block.ids[k]] = slack;
-      rows.xi[block.ids[k]] = slack;
+      const int64_t i = block.ids[k];
+      rows.r[i] = std::max(rows.r[i], slack);
+      rows.xi[i] = std::max(rows.xi[i], slack);
     }
   });
 }

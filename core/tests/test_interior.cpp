@@ -243,16 +243,17 @@ TEST(a_trial_looks_along_the_direction_in_hand) {
   for (int t = 0; t < 5; ++t) CHECK_CLOSE(sums[t], expected[t], 1e-9);
 }
 
-TEST(slacks_are_set_in_the_rows_of_the_lane) {
+TEST(slacks_are_raised_in_the_rows_of_the_lane) {
   const Toy toy(Loss::hinge);
   Point point(toy);
+  point.arrays[kR][5] = 9.0;
   const Point before = point;
   const InteriorRows rows = point.rows();
   interior_slacken(toy.view, rows, {3, toy.view.n()}, 7.0);
   for (int64_t i = 0; i < toy.view.n(); ++i) {
     const auto k = static_cast<std::size_t>(i);
     const bool set = i >= 3 && toy.view.label(i, 0) != 0;
-    CHECK(rows.r[i] == (set ? 7.0 : before.arrays[kR][k]));
+    CHECK(rows.r[i] == (set ? std::max(7.0, before.arrays[kR][k]) : before.arrays[kR][k]));
     CHECK(rows.xi[i] == (set ? 7.0 : before.arrays[kXi][k]));
     CHECK(rows.a[i] == before.arrays[kA][k]);
   }

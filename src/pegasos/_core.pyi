@@ -115,7 +115,7 @@ class Interior:
         """
 
     def slacken(self, lo: int, hi: int, slack: float) -> None:
-        """Set the slacks of all rows."""
+        """Raise the slacks of all rows."""
 
     def gram(self, lo: int, hi: int, constant: float, light: float, thin: float, matrix: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> None:
         """Add to the Gram matrix's upper triangle."""

@@ -114,6 +114,17 @@ def test_lanes_that_do_not_fit_together_are_trained_in_groups(monkeypatch):
     np.testing.assert_allclose(again.dual, found.certificate.dual, rtol=1e-12)
 
 
+def test_rows_of_next_to_no_weight_let_the_others_move():
+    data = toy(60, 6, seed=0)
+    weights = np.where(np.arange(60) % 7 == 3, 1e-14, 1.0)
+    options = {"C": 1.0, "sample_weight": weights, "intercept": "free"}
+    found = pegasos.solve(
+        data.X, data.Y[:, 0], device="cpu", solver="interior", tol=1e-7, seed=0, **options
+    )
+    agree(found, data.X, data.Y[:, 0], 1e-7, **options)
+    assert found.epochs <= 20
+
+
 @pytest.mark.parametrize("rows", ["uncentred", "zeros"])
 def test_a_free_intercept_is_sure_of_its_place_in_a_sampled_matrix(rows):
     rng = np.random.default_rng(6 if rows == "zeros" else 2)

@@ -130,6 +130,20 @@ def test_separable_rows_take_no_more_iterations(mode):
     assert result.epochs <= 20
 
 
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("weight", [1e-14, 1e-40, 1e-250])
+def test_rows_of_next_to_no_weight_let_the_others_move(loss, mode, weight):
+    data = toy(60, 6, seed=0)
+    weights = np.where(np.arange(60) % 7 == 3, weight, 1.0)
+    result = pegasos.solve(
+        data.X, data.Y[:, 0], C=1.0, sample_weight=weights, solver="interior", intercept=mode,
+        loss=loss, tol=1e-8,
+    )  # fmt: skip
+    assert result.stop_reason == "converged"
+    assert result.epochs <= 15
+
+
 def test_rows_left_out_of_the_matrix_do_not_keep_duals_off_balance():
     # Rows of zeros touch b alone; here they are left out, but b moves far by what each adds.
     rng = np.random.default_rng(6)

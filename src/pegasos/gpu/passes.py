@@ -39,10 +39,12 @@ class DeviceState:
         """As the run starts."""
         K, d = problem.lanes, problem.rows.d
         squared = problem.loss == "squared_hinge"
-        up, down = (
-            sent(factor, problem.y.device)[:, None] for factor in (start.positive, start.negative)
+        up, down, typical = (
+            sent(each, problem.y.device)[:, None]
+            for each in (start.positive, start.negative, start.typical)
         )
-        self.variables = Variables.start(problem.y, problem.device_costs(), up, down, squared)
+        costs = problem.device_costs()
+        self.variables = Variables.start(problem.y, costs, up, down, typical, squared)
         zeros = {"dtype": torch.float64, "device": problem.y.device}
         self.matrix = torch.zeros((K, d + 1, d + 1), **zeros)
         self.factored = torch.zeros((K, d + 1, d + 1), **zeros)
@@ -213,7 +215,7 @@ class DevicePasses:
         rows = self._rows(0, self.problem.n)
         moved = (self.problem.y != 0) & (wanted > 0)
         for variable in (rows.r, rows.xi):
-            variable.copy_(torch.where(moved, wanted, variable))
+            variable.copy_(torch.where(moved, torch.maximum(wanted, variable), variable))
 
     def swap(self, lanes: Bools) -> None:
         """The other direction becomes the one in hand."""

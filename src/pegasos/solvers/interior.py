@@ -10,7 +10,8 @@ with duals a of the first constraint and v = c - a of the second. A Newton step 
     (s I + X'DX) dw + X'D db = X'D h y + (X'(a y) - s w)       and its border for b
 
 so that each iteration needs one (d + 1) x (d + 1) Cholesky factor, and four to twelve passes over
-the rows. The number of iterations hardly depends on C. Start: w = 0, b = 0, a = c/2, r = xi = 1;
+the rows. The number of iterations hardly depends on C. Start: w = 0, b = 0, a = c/2, r = xi = 1
+(more for a row of a cost far below the mean);
 where one class outweighs the other, its duals start lower, so that sum a y is nearer to 0. If the
 first direction finds the rows next to separable, r and xi start again at twice the margins there.
 
@@ -69,6 +70,10 @@ PER_LANE = frozenset(
 _START = 0.7  # power of the classes' ratio by which the heavier one starts lower
 _RARE_CLASS = 0.1  # of the other; with a tenth of that, the share is a hundredth
 _LEAST_SHARE = 0.01
+# A row that costs far less than others starts with more slack, or its products would be far below
+# theirs: all are aimed at the same mu, and it would let nothing move.
+_LIGHT_ROW = 0.1  # of the mean cost
+MOST_SLACK = 1e100
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,7 +134,8 @@ class InteriorPoint(Solver):
         rows = np.zeros((_core.Interior.ARRAYS, problem.n))
         costs, labels = problem.costs()[:, 0], problem.labels[:, 0]
         rows[0] = costs / 2 * np.where(labels > 0, start.positive, start.negative)
-        rows[1], rows[2], rows[3] = costs - rows[0], 1.0, 1.0
+        rows[1] = costs - rows[0]
+        rows[2] = rows[3] = np.clip(start.typical / np.maximum(costs, 1e-300), 1.0, MOST_SLACK)
         return rows
 
     def passes(self, problem: Problem, state: State) -> Passes:
@@ -214,6 +220,7 @@ class Lightened(NamedTuple):
     positive: Floats  # factor of the duals of y = +1 at the start; 1 for the lighter class
     negative: Floats
     share: Floats  # of mu that a r is aimed at; 1 where no class is rare
+    typical: Floats  # cost below which a row starts with more slack
 
 
 def lightened(problem: Problem) -> Lightened:
@@ -230,4 +237,5 @@ def lightened(problem: Problem) -> Lightened:
         positive=np.where(up > down, start, 1.0),
         negative=np.where(up > down, 1.0, start),
         share=np.clip((ratio / _RARE_CLASS) ** 2, _LEAST_SHARE, 1.0),
+        typical=_LIGHT_ROW * (up + down) / np.maximum(problem.lane_rows, 1),
     )

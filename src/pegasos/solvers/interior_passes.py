@@ -82,7 +82,7 @@ class Passes(Protocol):
         """
 
     def slacken(self, lo: int, hi: int, slack: Floats) -> None:
-        """Set the slacks r and xi of all rows, in lanes with a slack > 0."""
+        """Raise the slacks r and xi of all rows to it, in lanes with a slack > 0."""
 
     def swap(self, lanes: Bools) -> None:
         """The other direction becomes the one in hand."""

@@ -34,7 +34,7 @@ double interior_correct(const ProblemView& problem, const InteriorRows& rows, Sp
 void interior_trial(const ProblemView& problem, const InteriorRows& rows, Span span,
                     const double* factors, std::int64_t count, double* sums);
 
-// Sets the slacks r and xi of all rows.
+// Raises the slacks r and xi of all rows to `slack`.
 void interior_slacken(const ProblemView& problem, const InteriorRows& rows, Span span,
                       double slack);
 
