@@ -54,7 +54,7 @@ def test_lanes_are_trained_one_after_the_other_and_all_certified():
 
 @pytest.mark.parametrize("storage", ["dense", "csr"])
 def test_pauses_do_not_change_a_bit(storage, monkeypatch):
-    monkeypatch.setattr("pegasos.solvers.normal._BLOCK_VALUES", 64)
+    monkeypatch.setattr("pegasos.solvers.normal._RANGE_VALUES", 64)
     data = toy(300, 5, seed=4)
     X = data.X if storage == "dense" else data.csr()
     problem = make_problem(X, data.Y, C=1.0, intercept="free")
@@ -169,7 +169,7 @@ def test_duals_of_a_free_intercept_balance_to_the_last_digit():
 
 
 def test_duals_are_good_in_the_middle_of_a_step_too(monkeypatch):
-    monkeypatch.setattr("pegasos.solvers.normal._BLOCK_VALUES", 400)
+    monkeypatch.setattr("pegasos.solvers.normal._RANGE_VALUES", 400)
     data = toy(300, 5, seed=4)
     order = np.argsort(data.Y[:, 0])  # the first blocks have one class only
     y = data.Y[order]

@@ -115,7 +115,7 @@ def test_a_sample_comes_first_where_rows_are_very_many():
 
 @pytest.mark.parametrize("storage", ["dense", "csr"])
 def test_pauses_do_not_change_a_bit(storage, monkeypatch):
-    monkeypatch.setattr("pegasos.solvers.normal._BLOCK_VALUES", 64)
+    monkeypatch.setattr("pegasos.solvers.normal._RANGE_VALUES", 64)
     monkeypatch.setattr("pegasos.solvers.newton._FEWEST_ROWS", 100)
     monkeypatch.setattr("pegasos.solvers.newton._ROWS_PER_FEATURE", 1)  # so that there is a sample
     data = toy(2000, 5, seed=4)

@@ -89,7 +89,8 @@ class Solver(ABC):
     by_blocks: ClassVar[bool] = False  # trains on rows that are not in memory
     lanes_apart: ClassVar[bool] = False  # trains one lane after the other
     default_epochs: ClassVar[float | None] = 1000  # limit where the user sets none
-    phases: ClassVar[int] = 0  # of an iteration: what state["place"] counts
+    phases: ClassVar[tuple[str, ...]] = ()  # of an iteration: what state["place"] counts
+    matrix_phase: ClassVar[str] = ""  # the one that adds up a matrix: its ranges are shorter
     worth_certifying: ClassVar[float] = 1.2  # times tol: what an estimate has to be within
 
     def lanes_at_once(self, problem: Problem) -> int:

@@ -50,6 +50,7 @@ from pegasos.solvers.interior_phases import (
     DUAL,
     FLAGS,
     LOSS,
+    MATRIX,
     PHASES,
     POINT,
     SCALE,
@@ -87,7 +88,8 @@ class InteriorPoint(Solver):
     by_blocks: ClassVar[bool] = True
     lanes_apart: ClassVar[bool] = True
     default_epochs: ClassVar[float | None] = None
-    phases: ClassVar[int] = len(PHASES)
+    phases: ClassVar[tuple[str, ...]] = PHASES
+    matrix_phase: ClassVar[str] = MATRIX
 
     def start(self, problem: Problem, seed: int, duals: Floats | None = None) -> State:  # noqa: ARG002
         """Start in the middle of the box, but nearer to sum a y = 0."""

@@ -46,6 +46,7 @@ PHASES = (
     ("gram", "affine", "centred", "trial") + ("correct", "corrected") * _CORRECTORS + ("point",)
 )
 POINT = PHASES.index("point")
+MATRIX = "gram"  # the phase that adds up a matrix
 
 # Rows of state["flags"], an entry for each lane.
 STARTED = 0  # the first point has been looked at
@@ -74,19 +75,22 @@ class Iteration:
         self.least_centre = least if hinge else 0.0
         # Complementarity is so many times mu on the central path.
         self.products = problem.lane_rows * (state["share"] + (1.0 if hinge else 0.0))
-        self.blocks = normal.row_ranges(problem)
+        self.ranges = {
+            phase: normal.row_ranges(problem, matrix=phase == MATRIX) for phase in set(PHASES)
+        }
 
     def visit_block(self) -> int:
         """Do one block of the phase in hand; the rows visited."""
-        phase, block = (int(v) for v in self.state["place"])
-        if block == 0 and not self._begin(PHASES[phase]):
+        number, block = (int(v) for v in self.state["place"])
+        phase = PHASES[number]
+        if block == 0 and not self._begin(phase):
             self._end_phase()
             return 1
-        lo, hi = self.blocks[block]
-        self._visit(PHASES[phase], lo, hi)
+        lo, hi = self.ranges[phase][block]
+        self._visit(phase, lo, hi)
         self.state["place"][1] += 1
-        if block + 1 == len(self.blocks):
-            self._end(PHASES[phase])
+        if block + 1 == len(self.ranges[phase]):
+            self._end(phase)
             self._end_phase()
         return hi - lo
 

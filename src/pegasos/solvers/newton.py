@@ -47,6 +47,7 @@ from pegasos.solvers.by_blocks import BlockNewton
 from pegasos.solvers.newton_phases import (
     AIM,
     EVERY,
+    MATRIX,
     PHASES,
     SAMPLED,
     STALLED,
@@ -77,7 +78,8 @@ class Newton(Solver):
     by_blocks: ClassVar[bool] = True
     lanes_apart: ClassVar[bool] = True
     default_epochs: ClassVar[float | None] = None
-    phases: ClassVar[int] = len(PHASES)
+    phases: ClassVar[tuple[str, ...]] = PHASES
+    matrix_phase: ClassVar[str] = MATRIX
 
     def __post_init__(self) -> None:
         """Check the option."""

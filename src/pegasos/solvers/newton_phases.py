@@ -29,6 +29,7 @@ _NEARLY = 1.2  # times what rounding may take: widths come ever closer to that, 
 _LAST_DIGITS = 1e-14
 
 PHASES = ("point", "along", "line")
+MATRIX = "point"  # the phase that adds up a matrix
 
 # Entries of state["totals"], in the order of _core.Newton.point.
 _LOSS, _DUAL, _ROUNDED, _BALANCE = range(4)
@@ -83,7 +84,9 @@ class Iteration:
         self.solver, self.problem, self.state = solver, problem, state
         self.free = problem.intercept == "free"
         self.core = passes
-        self.ranges = normal.row_ranges(problem)
+        self.ranges = {
+            phase: normal.row_ranges(problem, matrix=phase == MATRIX) for phase in PHASES
+        }
 
     def visit_range(self) -> int:
         """Do one range of the phase in hand; the rows visited."""
@@ -95,10 +98,10 @@ class Iteration:
         name = PHASES[phase]
         if index == 0 and name != "along":
             getattr(self, f"_begin_{name}")()
-        lo, hi = self.ranges[index]
+        lo, hi = self.ranges[name][index]
         getattr(self, f"_visit_{name}")(lo, hi)
         state["place"][1] += 1
-        if index + 1 == len(self.ranges):
+        if index + 1 == len(self.ranges[name]):
             following = getattr(self, f"_end_{name}")()
             state["place"][:] = PHASES.index(following), 0
         return max(1, (hi - lo) // self.every)

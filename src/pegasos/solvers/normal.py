@@ -9,8 +9,13 @@ from pegasos.certificate import Floats, relative_gap
 from pegasos.problem import Problem
 
 LARGEST_D = 10_000
-_BLOCK_VALUES = 1 << 23  # values of X in a range of rows
-_BLOCK_PRODUCTS = 1 << 31  # products of two values in its Gram matrix
+# What a range of rows may hold, so that a pass over it takes some hundredths of a second: long for
+# threads that have to be started, short for a user who presses Ctrl-C.
+_RANGE_VALUES = 1 << 26  # of dense rows
+_ROW_VALUES = 16  # that take as long as a row's own variables
+_SPARSE_VALUES = 4  # that take as long as a stored one of sparse rows
+_RANGE_PRODUCTS = 1 << 31  # of two values, in the matrix of dense rows
+_SPARSE_PRODUCTS = 8  # that take as long as one of sparse rows
 _SHARED = 2048  # rows of a matrix that threads factor together: they wait for each other often
 
 
@@ -23,12 +28,17 @@ def check_features(name: str, d: int) -> None:
         )
 
 
-def row_ranges(problem: Problem) -> list[tuple[int, int]]:
-    """Ranges of rows that take some hundredths of a second each."""
+def row_ranges(problem: Problem, *, matrix: bool) -> list[tuple[int, int]]:
+    """Ranges of rows that take some hundredths of a second each, with their matrix or without."""
     if problem.rows.blocks is not None:
         return problem.rows.blocks.ranges()
-    n, size = problem.n, max(1.0, problem.rows.row_size)
-    step = max(64, int(min(_BLOCK_VALUES / size, _BLOCK_PRODUCTS / size**2)))
+    n, size, sparse = problem.n, problem.rows.row_size, problem.rows.dense is None
+    values = size * (_SPARSE_VALUES if sparse else 1) + _ROW_VALUES
+    most = _RANGE_VALUES / values
+    if matrix:
+        products = size**2 * (_SPARSE_PRODUCTS if sparse else 1)
+        most = min(most, _RANGE_PRODUCTS / max(1.0, products))
+    step = max(64, int(most))
     return [(lo, min(n, lo + step)) for lo in range(0, n, step)]
 
 

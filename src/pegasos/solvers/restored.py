@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pegasos import _core
-from pegasos.certificate import DualsOf
+from pegasos.certificate import DualsOf, blocks
 from pegasos.joint import feasible
 from pegasos.problem import Problem
 from pegasos.solvers import newton_phases, order, stream
@@ -40,8 +40,9 @@ def check(solver: Solver, problem: Problem, state: State) -> None:
             expect(array.max() < problem.n, f"{name} has rows that there are not")
     if "place" in arrays:
         phase, block = arrays["place"].tolist()
-        expect(phase < solver.phases, "place is that of no phase")
-        expect(block < len(row_ranges(problem)), "place is that of no block")
+        expect(phase < len(solver.phases), "place is that of no phase")
+        matrix = solver.phases[phase] == solver.matrix_phase
+        expect(block < len(row_ranges(problem, matrix=matrix)), "place is that of no block")
     if "batch_cursor" in arrays:
         applying, collected, applied = arrays["batch_cursor"].tolist()
         expect(applying <= 1 and applied <= collected <= arrays["batch"].size, "a batch is none")
@@ -171,7 +172,7 @@ def _check_duals(solver: Solver, problem: Problem, state: State) -> None:
 
 def check_feasible(problem: Problem, duals: DualsOf) -> None:
     """Raise ValueError unless a certificate may take them for feasible."""
-    for lo, hi in row_ranges(problem):
+    for lo, hi in blocks(problem):
         a = duals(lo, hi)
         if problem.joint:
             own = problem.labels[lo:hi] > 0
