@@ -147,6 +147,18 @@ def test_rounding_counts_the_rows_that_may_lose(far):
     assert (proof.rounding[0] >= all_rows) == (far == 1e10)
 
 
+def test_one_large_row_does_not_count_for_all():
+    # Its norm lets rounding move any row so far that all are counted, but by norms of their own.
+    X = np.vstack([np.full((999, 1), 2.0), [[-2.0], [1e10]]])
+    y = np.sign(X).astype(np.int8)
+    problem = make_problem(X, y, C=1.0, intercept="none")
+    W = np.zeros(problem.weights_shape)
+    W[0, 0] = 1.0
+    proof, _ = certify(problem, W, np.zeros(1), lambda lo, hi: np.zeros((hi - lo, 1)))
+    terms = 4 * 2.0**-53 * np.abs(X).sum() / 1001  # of products of one value
+    assert terms <= proof.rounding[0] <= 2 * terms
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_separable_rows_are_proven_at_a_large_c(mode):
     X, y = separable(2000, 40)

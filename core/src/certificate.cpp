@@ -89,7 +89,7 @@ void add_part(const ProblemView& problem, const GapPass& pass, const Part& part,
         sum.slope.add(slope);
         sum.slope_norm.add(slope * norm);
       }
-      if (squared) sum.cost_norm.add(cost * norm);
+      sum.cost_norm.add(cost * norm);
       const double dual = pass.duals[at];
       if (dual == 0.0) continue;
       sum.support += 1.0;

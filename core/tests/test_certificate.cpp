@@ -92,7 +92,7 @@ TEST(gap_sums_are_the_naive_sums) {
             (y > 0 ? want.square_positive : want.square_negative) += square;
             want.slope += slope;
             want.slope_norm += slope * norm;
-            want.cost_norm += squared ? cost * norm : 0.0;
+            want.cost_norm += cost * norm;
             want.dual_norm += dual * norm;
             want.support += dual > 0.0;
           }

@@ -235,7 +235,7 @@ def certificate(
             reach = (product_error + 4 * e * np.sqrt(w2)) * largest + 4 * e * (1 + np.abs(b))
             counted = reach <= _core.NEAR
             slope = np.where(counted, slope, problem.cost)
-            slope_norm = np.where(counted, slope_norm, problem.cost * largest)
+            slope_norm = np.where(counted, slope_norm, total.column("cost_norm"))
         primal_error = product_error * slope_norm + e * (
             sums * ((1 + np.abs(b)) * slope + 2 * loss) + (d + 3) * s / 2 * w2
         )

@@ -18,9 +18,9 @@ struct GapSums {
   double dual_negative;    // sum of a over y = -1
   double square_positive;  // squared hinge: sum of a^2 / 4c over y = +1
   double square_negative;  // squared hinge: sum of a^2 / 4c over y = -1
-  double slope;            // sum c l', l' = 2 max(0, 1 - y (w.x + b)), or 1 where that is > -kNear
+  double slope;            // sum c l', l' = 2 max(0, slack), or 1 where slack > -kNear
   double slope_norm;       // sum c l' |x|: bounds the rounding of the losses
-  double cost_norm;        // sum c |x|
+  double cost_norm;        // sum c |x|: the same where rows further away may have lost
   double dual_norm;        // sum a |x|: bounds the rounding of sum a y x
   double support;          // number of a > 0
   double blocks;           // number of sums added up: those inside one are compensated

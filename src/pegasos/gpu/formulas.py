@@ -246,7 +246,7 @@ def gap_sums(margins: Tensor, a: Tensor, norms: Tensor, fixed: Fixed) -> tuple[T
         down / c * down / 4 if squared else nothing,
         slope,
         slope * norm,
-        torch.where(inside, c * norm, 0.0) if squared else nothing,
+        torch.where(inside, c * norm, 0.0),
         a * norm,
         (a != 0).double(),
     ]

@@ -58,7 +58,6 @@ def _gap_sums(
             square_positive += up / c * up / 4.0
             square_negative += down / c * down / 4.0
             here = tl.where(lost, 2.0 * c * slack, 0.0)
-            cost_norm += tl.where(inside, c * norm, 0.0)
         else:
             loss += tl.where(lost, c * slack, 0.0)
             near = (slack > -NEAR) | (slack != slack)
@@ -67,6 +66,7 @@ def _gap_sums(
         dual_negative += down
         slope += here
         slope_norm += here * norm
+        cost_norm += tl.where(inside, c * norm, 0.0)
         dual_norm += a * norm
         support += tl.where(a != 0.0, 1.0, 0.0)
     to = parts + lane * tl.num_programs(0) + tl.program_id(0)
