@@ -11,7 +11,7 @@ from pegasos import CheckpointError, _core
 from pegasos.checkpoint import container
 from pegasos.checkpoint.container import Container
 from pegasos.data.chunks import ArrayChunks
-from pegasos.solvers import newton_phases
+from pegasos.solvers import interior_phases, newton_phases
 from pegasos.testing.runs import OPTIONS, X, Y
 from pegasos.testing.toys import toy
 
@@ -216,6 +216,18 @@ def _no_width(_, arrays):
     arrays["state/numbers"][newton_phases.WIDTH] = np.nan
 
 
+def _no_block(_, arrays):
+    arrays["state/place"][:] = interior_phases.PHASES.index("affine"), 1
+
+
+def _other_share(_, arrays):
+    arrays["state/share"][0] *= 0.9
+
+
+def _below_the_box(_, arrays):
+    arrays["state/rows"][0, 3] = -1e-300
+
+
 @pytest.mark.parametrize(
     ("solver", "forge", "words"),
     [
@@ -227,10 +239,15 @@ def _no_width(_, arrays):
         ("newton", _endless_patience, "idle steps"),
         ("newton", _no_sample, "sample"),
         ("newton", _no_width, "width"),
+        ("interior", _no_block, "no block"),
+        ("interior", _other_share, "other classes"),
+        ("interior", _below_the_box, "below 0"),
     ],
 )
-def test_states_that_no_run_has(tmp_path, solver, forge, words):
+def test_states_that_no_run_has(tmp_path, solver, forge, words, monkeypatch):
     """With the right checksums: what would crash, or never end."""
+    # A matrix then takes several blocks of rows, and nothing else does.
+    monkeypatch.setattr("pegasos.solvers.normal._RANGE_PRODUCTS", 1)
     options = OPTIONS | {"solver": solver}
     pegasos.solve(X, Y, max_epochs=2, checkpoint=tmp_path / "a", **options)
     path = tmp_path / "a" / "running-solve"

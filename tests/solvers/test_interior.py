@@ -6,6 +6,7 @@ import pytest
 import pegasos
 from pegasos import InteriorPoint
 from pegasos.problem import make_problem
+from pegasos.solvers.normal import row_ranges
 from pegasos.testing.toys import separable, toy
 
 MODES = ["none", "regularized", "free"]
@@ -52,9 +53,15 @@ def test_lanes_are_trained_one_after_the_other_and_all_certified():
         np.testing.assert_allclose(result.w[k], alone.w[0], rtol=1e-9, atol=1e-12)
 
 
+def ranges(monkeypatch):
+    """300 rows of five features are 5 ranges of the matrix, and at least 2 of other phases."""
+    monkeypatch.setattr("pegasos.solvers.normal._RANGE_PRODUCTS", 1)
+    monkeypatch.setattr("pegasos.solvers.normal._RANGE_VALUES", 5000)
+
+
 @pytest.mark.parametrize("storage", ["dense", "csr"])
 def test_pauses_do_not_change_a_bit(storage, monkeypatch):
-    monkeypatch.setattr("pegasos.solvers.normal._RANGE_VALUES", 64)
+    ranges(monkeypatch)
     data = toy(300, 5, seed=4)
     X = data.X if storage == "dense" else data.csr()
     problem = make_problem(X, data.Y, C=1.0, intercept="free")
@@ -64,7 +71,7 @@ def test_pauses_do_not_change_a_bit(storage, monkeypatch):
     calls = 1
     while not solver.advance(problem, paused, work=1, stop_seen=1 << 60, stop_steps=7):
         calls += 1
-    assert calls > 7 * 5 * 5  # blocks x phases, at least
+    assert calls >= 7 * (5 + 3 * 2)  # blocks of the matrix, and of three phases, at least
     for name, array in whole.arrays.items():
         assert array.tobytes() == paused.arrays[name].tobytes(), name
 
@@ -166,6 +173,19 @@ def test_duals_of_a_free_intercept_balance_to_the_last_digit():
         assert (a >= 0).all()
         assert (a <= 1).all()
         assert abs(a @ y) <= 1e-12 * a.sum()
+
+
+@pytest.mark.parametrize("storage", ["dense", "csr"])
+def test_rows_come_in_ranges_by_what_a_phase_costs(storage, monkeypatch):
+    ranges(monkeypatch)
+    data = toy(300, 5, seed=4)
+    X = data.X if storage == "dense" else data.csr()
+    problem = make_problem(X, data.Y, C=1.0, intercept="free")
+    matrix, others = (row_ranges(problem, matrix=matrix) for matrix in (True, False))
+    assert len(matrix) == 5
+    assert 2 <= len(others) < 5
+    for some in (matrix, others):
+        assert [row for lo, hi in some for row in range(lo, hi)] == list(range(300))
 
 
 def test_duals_are_good_in_the_middle_of_a_step_too(monkeypatch):

@@ -15,7 +15,7 @@ _RANGE_VALUES = 1 << 26  # of dense rows
 _ROW_VALUES = 16  # that take as long as a row's own variables
 _SPARSE_VALUES = 4  # that take as long as a stored one of sparse rows
 _RANGE_PRODUCTS = 1 << 31  # of two values, in the matrix of dense rows
-_SPARSE_PRODUCTS = 8  # that take as long as one of sparse rows
+_SPARSE_PRODUCTS = 32  # that take as long as one of sparse rows
 _SHARED = 2048  # rows of a matrix that threads factor together: they wait for each other often
 
 
