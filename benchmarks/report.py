@@ -178,7 +178,10 @@ def _same_problem():
 
 
 def _contenders(results):
-    return dict.fromkeys(key for cell in results["cells"].values() for key in cell["sweeps"])
+    """All that took part, in the order of the peers."""
+    keys = {key for cell in results["cells"].values() for key in cell["sweeps"]}
+    order = list(peers.MODULES)
+    return dict.fromkeys(sorted(keys, key=lambda key: (order.index(key.split("/")[0]), key)))
 
 
 def _title(contender):
