@@ -1,5 +1,6 @@
 """What a certificate says and is made of: verdicts, words, blocks, and the error analysis."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -9,6 +10,7 @@ from scipy import sparse
 from pegasos import certificate as parts
 from pegasos.certificate import Certificate, GaveUp, certify, relative_gap
 from pegasos.problem import make_problem
+from pegasos.sites.memory import Memory
 from pegasos.testing.toys import toy
 
 MODES = ["none", "regularized", "free"]
@@ -88,12 +90,12 @@ def test_zero_is_certified_without_a_pass():
     assert 1e-10 < Certificate.untrained(np.array([1e6])).rounding[0] < 1e-9
 
 
-def test_blocks_of_rows_hold_so_many_values(monkeypatch):
-    monkeypatch.setattr(parts, "_PASS_VALUES", 100)
+def test_blocks_of_rows_hold_so_many_values():
+    site = Memory(certified_values=100)
     data = toy(200, 5, 3)
     for X in (data.X, data.csr(), sparse.csr_array((200, 5))):
         for n_jobs, share in ((1, 1), (2, 8), (3, 12)):
-            problem = make_problem(X, data.Y, C=1.0, intercept="none", n_jobs=n_jobs)
+            problem = make_problem(X, data.Y, C=1.0, intercept="none", n_jobs=n_jobs, site=site)
             assert problem.threads == n_jobs
             found = parts.blocks(problem)
             ends = [0, *(hi for _, hi in found)]
@@ -104,15 +106,14 @@ def test_blocks_of_rows_hold_so_many_values(monkeypatch):
             if sizes.size > 1:
                 assert (sizes[:-1] * row <= share * 100).all()
                 assert ((sizes[:-1] + 1) * row > share * 100).all()
-    monkeypatch.setattr(parts, "_PASS_VALUES", 1)
-    problem = make_problem(data.X, data.Y, C=1.0, intercept="none", n_jobs=1)
+    site = Memory(certified_values=1)
+    problem = make_problem(data.X, data.Y, C=1.0, intercept="none", n_jobs=1, site=site)
     assert parts.blocks(problem) == [(row, row + 1) for row in range(200)]
 
 
-def test_blocks_of_rows_hold_so_many_duals(monkeypatch):
-    monkeypatch.setattr(parts, "_PASS_DUALS", 100)
+def test_blocks_of_rows_hold_so_many_duals():
     data = toy(200, 5, 3)
-    problem = make_problem(data.X, data.Y, C=1.0)
+    problem = make_problem(data.X, data.Y, C=1.0, site=Memory(certified_duals=100))
     assert parts.blocks(problem) == [(lo, lo + 25) for lo in range(0, 200, 25)]  # of four columns
 
 
@@ -132,7 +133,7 @@ def test_giving_up_between_any_two_blocks_is_no_certificate(monkeypatch, mode):
     W[:6, :2] = np.random.default_rng(0).normal(size=(6, 2))
     a = problem.costs() * 0.3
     whole, _ = certify(problem, W, np.zeros(2), lambda lo, hi: a[lo:hi])
-    monkeypatch.setattr(parts, "_PASS_VALUES", 200)
+    problem = replace(problem, site=Memory(certified_values=200))
     monkeypatch.setattr(parts, "_FEATURE_VALUES", 2 * W.shape[1])
     asked = []
     pieces, _ = certify(

@@ -167,7 +167,7 @@ def test_wide_weights_are_gone_through_in_blocks(solver, data, monkeypatch):
     Y = np.stack([y, -y, np.roll(y, 1)], axis=1)
     options = {"lam": [1.0, 0.3, 0.1], "solver": solver, "tol": 0.1, "max_epochs": 20, "seed": 0}
     expected = pegasos.solve(X, Y, **options)
-    monkeypatch.setattr("pegasos.certificate._PASS_VALUES", 8)  # two features to a block
+    monkeypatch.setattr("pegasos.certificate._FEATURE_VALUES", 8)  # two features to a block
     blocked = pegasos.solve(X, Y, **options)
     np.testing.assert_allclose(blocked.w, expected.w, rtol=1e-12)
     np.testing.assert_allclose(blocked.certificate.primal, expected.certificate.primal, rtol=1e-12)

@@ -32,8 +32,6 @@ GiveUp = Callable[[], bool]
 """Asked between blocks of work: True ends it unfinished."""
 
 UNIT_ROUNDOFF = float(np.finfo(np.float64).eps) / 2
-_PASS_VALUES = 1 << 22  # stored values x lanes between two looks at the clock
-_PASS_DUALS = 1 << 18  # rows x lanes: of solvers that compute duals, a block of them takes memory
 _FEATURE_VALUES = 1 << 18  # of W, at a time: what is computed of them takes memory
 
 
@@ -160,6 +158,9 @@ def certify(
     found: the best one for W; ``as_is`` takes it. ``give_up`` is asked about every 10 ms; if it
     agrees, the answer is None.
     """
+    if not problem.site.here:
+        total, b = problem.site.gap_sums(problem, W, duals)
+        return certificate(problem, W, b, total, give_up), b
     free = problem.intercept == "free"
     total = GapSums.zeros(problem)
     products = np.empty((problem.n, problem.lanes)) if free and not as_is else None
@@ -170,18 +171,18 @@ def certify(
         core_b = b
     elif free:
         b = np.zeros(problem.lanes)
-    inner = np.ascontiguousarray(problem.to_blocks(W))
+    inner = np.ascontiguousarray(problem.site.inward(W))
     for lo, hi in blocks(problem):
         if give_up():
             return None
-        core, first, last = problem.part(lo, hi)
+        core, first, last = problem.site.part(problem, lo, hi)
         _core.add_gap_sums(
             core, first, last, inner, core_b, np.ascontiguousarray(duals(lo, hi)), total.sums,
             total.U_positive, total.U_negative, None if products is None else products[lo:hi],
         )  # fmt: skip
-    problem.from_blocks(total.U_positive)
+    problem.site.outward(total.U_positive)
     if total.U_negative is not None:
-        problem.from_blocks(total.U_negative)
+        problem.site.outward(total.U_negative)
     if products is not None:
         _core.best_intercepts(problem.core, products, b, total.sums)
     try:
@@ -192,12 +193,7 @@ def certify(
 
 def blocks(problem: Problem) -> list[tuple[int, int]]:
     """Row ranges of about 10 ms of work each: a function of the problem's shape alone."""
-    if problem.rows.blocks is not None:
-        return problem.rows.blocks.ranges()
-    values = max(1.0, problem.rows.row_size) * problem.weights_shape[1]
-    share = 1 if problem.threads == 1 else 4 * problem.threads  # starting threads takes a while
-    step = max(1, int(min(share * _PASS_VALUES / values, _PASS_DUALS / problem.weights_shape[1])))
-    return [(lo, min(problem.n, lo + step)) for lo in range(0, problem.n, step)]
+    return problem.site.certified_at_once(problem)
 
 
 def feature_blocks(W: Floats, give_up: GiveUp = never) -> Iterator[tuple[int, int]]:

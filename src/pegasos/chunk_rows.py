@@ -17,7 +17,9 @@ from pegasos import sparse
 from pegasos.checksums import of_arrays, of_rows
 from pegasos.data.csr import make_csr
 from pegasos.data.dataset import ALIGNED, Chunks, Data
-from pegasos.rows import Blocks, Rows, as_rows
+from pegasos.rows import Rows, as_rows
+from pegasos.sites import Blocks
+from pegasos.sites.base import Ranges
 
 _WORTH_A_THREAD = 0.005  # seconds to read a block
 
@@ -76,7 +78,7 @@ class ChunkRows(Blocks):
         return self.values
 
     @cached_property
-    def _ranges(self) -> list[tuple[int, int]]:
+    def _ranges(self) -> Ranges:
         return list(pairwise(self._ends.tolist()))
 
     @property
@@ -86,11 +88,11 @@ class ChunkRows(Blocks):
         return self.values / n, self.value_bytes / n, self.longest
 
     @property
-    def dense(self) -> bool:
+    def of_arrays(self) -> bool:
         """Whether blocks are arrays."""
         return self.values == self.shape[0] * self.features
 
-    def ranges(self) -> list[tuple[int, int]]:
+    def parts(self) -> Ranges:
         """The rows of each block."""
         return self._ranges
 

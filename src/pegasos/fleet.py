@@ -56,7 +56,7 @@ def run_any(
     classes that are one problem, and where a ``monitor`` looks at all of them.
     """
     # Rows that are read from disk are read for all lanes at once.
-    apart = (solver is None or solver.exact) and problem.rows.blocks is None
+    apart = (solver is None or solver.exact) and problem.site.in_memory
     if problem.lanes > 1 and apart and monitor is None and not problem.joint:
         return run_lanes(problem, plan, keep_duals=keep_duals, **options)
     choice, tol = plan(problem)

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from pegasos import _core, threads
 from pegasos.arguments import floats, number
 from pegasos.rows import Rows, as_rows
+from pegasos.sites import MEMORY, Blocks, Site
 
 Intercept = Literal["none", "regularized", "free"]
 """b = 0; b penalised with w through a constant feature; b not penalised."""
@@ -45,22 +46,13 @@ class Problem:
     core: _core.Problem
     lane_rows: NDArray[np.int64]  # (K,) rows with y != 0
     cost: NDArray[np.float64]  # (K,) sum of c
+    site: Site = MEMORY  # where the rows are
     joint: bool = False  # the lanes are the classes of one problem (``pegasos.joint``)
 
     @property
     def n(self) -> int:
         """Number of rows."""
         return self.rows.n
-
-    @property
-    def elsewhere(self) -> bool:
-        """Whether the rows, and the duals of a run, are on other machines."""
-        return False
-
-    @property
-    def speed(self) -> float:
-        """How many times as quick as on a core a pass over the rows is, roughly."""
-        return 1.0
 
     @property
     def lanes(self) -> int:
@@ -99,42 +91,13 @@ class Problem:
             costs *= self.weight[lo:hi]
         return costs
 
-    def part(
-        self,
-        lo: int,
-        hi: int,
-        only: NDArray[np.bool_] | None = None,
-        ahead: int | None = None,
-    ) -> tuple[_core.Problem, int, int]:
-        """The core's problem that has rows lo..hi-1, and where they are in it.
-
-        Of rows that come by blocks, those of one block, made or read now, or ``only`` some of them;
-        the one that begins with row ``ahead`` (hi, if None) is read meanwhile.
-        """
-        blocks = self.rows.blocks
-        if blocks is None:
-            return self.core, lo, hi
-        block = blocks.rows(lo, hi, self.bias, self.threads, only)
-        blocks.expect((hi if ahead is None else ahead) % self.n)
-        core = _core.Problem(
+    def core_over(self, block: Rows, lo: int, hi: int) -> _core.Problem:
+        """The core's problem over a block that has rows lo..hi-1."""
+        return _core.Problem(
             block.core, np.ascontiguousarray(self.labels[lo:hi]),
             None if self.weight is None else self.weight[lo:hi], self.positive, self.negative,
             self.s, self.lam, self.rows.squared_norms[lo:hi], self.loss, self.threads,
         )  # fmt: skip
-        return core, 0, hi - lo
-
-    def to_blocks(self, W: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Weights (d + 1, ...) as they meet what blocks hold: w.x = (T w).z."""
-        blocks = self.rows.blocks
-        if blocks is None or blocks.transform is None:
-            return W
-        return np.concatenate([blocks.transform @ W[:-1], W[-1:]])
-
-    def from_blocks(self, U: NDArray[np.float64]) -> None:
-        """Sums over rows (d + 1, ...) of what blocks hold become those of x, in place."""
-        blocks = self.rows.blocks
-        if blocks is not None and blocks.transform is not None:
-            U[:-1] = blocks.transform.T @ U[:-1]
 
     def take(self, lanes: NDArray[np.intp], threads: int | None = None) -> Problem:
         """The problem of some of the lanes."""
@@ -149,6 +112,7 @@ class Problem:
             self.intercept,
             self.loss,
             self.threads if threads is None else threads,
+            self.site,
         )
 
     def at(self, C: float) -> Problem:
@@ -164,6 +128,7 @@ class Problem:
             self.intercept,
             self.loss,
             self.threads,
+            self.site,
         )
         return replace(changed, joint=self.joint, cost=self.cost)
 
@@ -190,6 +155,7 @@ class Problem:
             self.intercept,
             self.loss,
             threads,
+            self.site,
         )
 
     def largest_duals(self, lo: int = 0, hi: int | None = None) -> NDArray[np.float64]:
@@ -213,12 +179,14 @@ def make_problem(
     negative: ArrayLike = 1.0,
     loss: Loss = "hinge",
     n_jobs: int | None = 1,
+    site: Site | None = None,
 ) -> Problem:
     """Check everything and build the problem.
 
     ``labels`` is (n, K) in {-1, 0, +1}; ``lam`` or ``C``, ``positive`` and ``negative`` are one
     number or one per lane; ``sample_weight`` is (n,), or (n, K) for weights per lane; ``n_jobs``
-    are threads (``pegasos.threads``).
+    are threads (``pegasos.threads``). ``site`` is where arrays are visited, ``MEMORY`` if None;
+    rows that come by parts are a site of their own.
     """
     y = np.ascontiguousarray(labels, dtype=np.int8)
     if intercept not in ("none", "regularized", "free"):
@@ -228,7 +196,9 @@ def make_problem(
         bias = check_scaling_range(intercept_scaling)
     if y.ndim != 2 or y.shape[1] < 1:
         raise ValueError(f"y must be (n,) or (n, K) with K >= 1, got shape {y.shape}")
-    rows = as_rows(X, bias=bias, n_jobs=n_jobs)
+    if site is None:
+        site = X if isinstance(X, Blocks) else MEMORY
+    rows = X.summary(bias) if isinstance(X, Blocks) else as_rows(X, bias=bias, n_jobs=n_jobs)
     if y.shape[0] != rows.n:
         raise ValueError(f"X and y disagree: X has {rows.n} rows, y has {y.shape[0]}")
     weight = None
@@ -260,6 +230,7 @@ def make_problem(
         intercept,
         loss,
         threads.resolve(n_jobs, rows.n * rows.row_size * K),
+        site,
     )
 
 
@@ -290,6 +261,7 @@ def lanes_over(
     intercept: Intercept,
     loss: Loss,
     threads: int = 1,
+    site: Site = MEMORY,
 ) -> Problem:
     """The lanes with these labels over the rows, which may be some of those that N counts.
 
@@ -306,7 +278,7 @@ def lanes_over(
     )  # fmt: skip
     return Problem(
         rows, labels, weight, positive, negative, s, total_weight, intercept, loss, threads, core,
-        lane_rows, cost,
+        lane_rows, cost, site,
     )  # fmt: skip
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,89 +17,6 @@ _EASY_TO_SHARE = 8  # products repay threads on so much less than solvers do
 _CHECKED_VALUES = 1 << 22  # values checked between two looks at the keyboard
 
 
-class Blocks(ABC):
-    """Rows that are made, or read, a block at a time, and are never all in memory.
-
-    Features may be linear ones of what a block holds: x = transform' z. Products and sums are then
-    taken with z, and only vectors of the size of w go through ``transform``.
-    """
-
-    y: Any = None  # labels and weights of the rows' own, if they have any
-    sample_weight: Any = None
-    exact_norms = False  # ``norm_bounds`` are |x|^2 itself
-
-    @property
-    @abstractmethod
-    def shape(self) -> tuple[int, int]:
-        """Rows and features."""
-
-    @property
-    @abstractmethod
-    def transform(self) -> NDArray[np.float64] | None:
-        """(d, d); None: x = z."""
-
-    @property
-    @abstractmethod
-    def size(self) -> int:
-        """Stored values."""
-
-    @abstractmethod
-    def ranges(self) -> list[tuple[int, int]]:
-        """The rows of each block."""
-
-    @abstractmethod
-    def block(self, lo: int, hi: int, workers: int, only: NDArray[np.bool_] | None = None) -> Any:
-        """z of these rows, one of the ranges, dense or CSR; ``only`` some need be right."""
-
-    def rows(
-        self, lo: int, hi: int, bias: float, workers: int, only: NDArray[np.bool_] | None = None
-    ) -> Rows:
-        """The same as the core takes it, with a constant feature."""
-        return block_rows(self.block(lo, hi, workers, only), bias)
-
-    def expect(self, lo: int) -> None:  # noqa: B027 - a hint
-        """Hear that the block that begins with this row is next."""
-
-    @property
-    def aligned(self) -> bool:
-        """Whether every block begins at a multiple of ``pegasos.data.dataset.ALIGNED`` rows."""
-        return True
-
-    @property
-    def stored(self) -> tuple[float, float, int]:
-        """Values and bytes of a row, on average, and values of the longest."""
-        d = self.shape[1]
-        return float(d), 8.0 * d, d
-
-    @property
-    def dense(self) -> bool:
-        """Whether blocks are arrays."""
-        return True
-
-    @abstractmethod
-    def norm_bounds(self) -> NDArray[np.float64]:
-        """(n,): |x|^2 at most."""
-
-    @abstractmethod
-    def condition(self) -> float:
-        """At most |transform| |z| / |x|'s bound, of any row: what rounding grows by."""
-
-
-@dataclass(frozen=True)
-class OneRange:
-    """All rows are one block: where they are they are visited at the same time."""
-
-    n: int
-    dense: bool
-    transform: None = None
-    exact_norms: bool = True
-    aligned: bool = True
-
-    def ranges(self) -> list[tuple[int, int]]:
-        """The only block."""
-        return [(0, self.n)]
-
-
 @dataclass(frozen=True)
 class Rows:
     """The examples x_i, each followed by the constant feature ``bias`` (0: none).
@@ -114,7 +30,6 @@ class Rows:
     row_bytes: float  # bytes per row, on average
     longest: int  # stored values of the longest row
     dense: NDArray[Any] | None  # the array itself, for matrix products; None if sparse
-    blocks: Blocks | None = None  # where rows come from if they are not in memory: core has none
     condition: float = 1.0  # rounding of products grows by this
 
     @property
@@ -146,8 +61,6 @@ def as_rows(X: Any, *, bias: float = 0.0, n_jobs: int | None = 1) -> Rows:
     layouts and number types are converted, and columns out of order sorted in a copy.
     Raises ValueError or TypeError that names the first offending place.
     """
-    if isinstance(X, Blocks):
-        return _blocks(X, bias)
     rows = _csr(X, bias) if sparse.issparse(X) else _dense(X, bias)
     workers = threads.resolve(n_jobs, rows.n * rows.row_size)
     try:
@@ -175,14 +88,6 @@ def products(X: Any, coef: NDArray[np.float64]) -> NDArray[np.float64]:
 def block_rows(part: Any, bias: float) -> Rows:
     """A block of rows that need no check; without norms."""
     return _csr(part, bias) if sparse.issparse(part) else _dense(part, bias)
-
-
-def _blocks(X: Blocks, bias: float) -> Rows:
-    n, d = X.shape
-    nothing = np.zeros(n + 1, dtype=np.int64)
-    core = _core.Rows.csr(np.zeros(0), np.zeros(0, dtype=np.int64), nothing, d, bias)
-    norms = X.norm_bounds() + bias**2
-    return Rows(core, norms, *X.stored, None, X, X.condition())
 
 
 class _OutOfOrderError(ValueError):

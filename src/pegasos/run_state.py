@@ -59,7 +59,7 @@ class RunState:
         """Nothing is trained yet; arguments as of ``driver.run``."""
         self.began = time.perf_counter() if began is None else began
         self.before = 0.0  # seconds of the run before it was resumed
-        self.part, self.has_duals = part, keep_duals and not problem.elsewhere
+        self.part, self.has_duals = part, keep_duals and problem.site.here
         self.whole, self.problem = problem, problem
         self.choice = fixed(solver) if isinstance(solver, Solver) else solver
         self.solver, self.reason = self.choice.solver.aimed_at(tol), self.choice.reason

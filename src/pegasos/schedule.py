@@ -23,7 +23,7 @@ def next_slice(rows: int, seconds: float) -> int:
 
 def quick_rows(problem: Problem) -> int:
     """Rows before which a certificate would be much of the work."""
-    return int(problem.speed * _QUICK_VALUES / _row_values(problem))
+    return int(problem.site.speed * _QUICK_VALUES / _row_values(problem))
 
 
 def _row_values(problem: Problem) -> float:

@@ -24,7 +24,7 @@ from pegasos.limits import Limits
 from pegasos.outcome import Callback
 from pegasos.problem import Intercept, Loss, Problem, make_problem
 from pegasos.result import Result
-from pegasos.rows import Blocks
+from pegasos.sites import Blocks
 from pegasos.solvers import Solver, by_name, choice_of
 
 

@@ -11,6 +11,7 @@ from pegasos import CheckpointError, _core
 from pegasos.checkpoint import container
 from pegasos.checkpoint.container import Container
 from pegasos.data.chunks import ArrayChunks
+from pegasos.sites.memory import Memory
 from pegasos.solvers import interior_phases, newton_phases
 from pegasos.testing.runs import OPTIONS, X, Y
 from pegasos.testing.toys import toy
@@ -247,7 +248,7 @@ def _below_the_box(_, arrays):
 def test_states_that_no_run_has(tmp_path, solver, forge, words, monkeypatch):
     """With the right checksums: what would crash, or never end."""
     # A matrix then takes several blocks of rows, and nothing else does.
-    monkeypatch.setattr("pegasos.solvers.normal._RANGE_PRODUCTS", 1)
+    monkeypatch.setattr("pegasos.problem.MEMORY", Memory(range_products=1))
     options = OPTIONS | {"solver": solver}
     pegasos.solve(X, Y, max_epochs=2, checkpoint=tmp_path / "a", **options)
     path = tmp_path / "a" / "running-solve"

@@ -10,12 +10,12 @@ import dask
 import dask.array as da
 import numpy as np
 import pytest
+from pegasos.dask.reply import Thin, dense, merge, thin
 
 import pegasos
 import pegasos.dask
 from pegasos.dask.cluster import Cluster
 from pegasos.dask.packed import pack, unpack
-from pegasos.dask.reply import Thin, dense, merge, thin
 from pegasos.testing.chunked import blocks, text
 
 

@@ -6,7 +6,7 @@ import pytest
 import pegasos
 from pegasos import InteriorPoint
 from pegasos.problem import make_problem
-from pegasos.solvers.normal import row_ranges
+from pegasos.sites.memory import Memory
 from pegasos.testing.toys import separable, toy
 
 MODES = ["none", "regularized", "free"]
@@ -53,18 +53,15 @@ def test_lanes_are_trained_one_after_the_other_and_all_certified():
         np.testing.assert_allclose(result.w[k], alone.w[0], rtol=1e-9, atol=1e-12)
 
 
-def ranges(monkeypatch):
-    """300 rows of five features are 5 ranges of the matrix, and at least 2 of other phases."""
-    monkeypatch.setattr("pegasos.solvers.normal._RANGE_PRODUCTS", 1)
-    monkeypatch.setattr("pegasos.solvers.normal._RANGE_VALUES", 5000)
+SHORT_RANGES = Memory(range_products=1, range_values=5000)
+"""300 rows of five features are 5 ranges of the matrix, and at least 2 of other phases."""
 
 
 @pytest.mark.parametrize("storage", ["dense", "csr"])
-def test_pauses_do_not_change_a_bit(storage, monkeypatch):
-    ranges(monkeypatch)
+def test_pauses_do_not_change_a_bit(storage):
     data = toy(300, 5, seed=4)
     X = data.X if storage == "dense" else data.csr()
-    problem = make_problem(X, data.Y, C=1.0, intercept="free")
+    problem = make_problem(X, data.Y, C=1.0, intercept="free", site=SHORT_RANGES)
     solver = InteriorPoint()
     whole, paused = solver.start(problem, 0), solver.start(problem, 0)
     assert solver.advance(problem, whole, work=1 << 40, stop_seen=1 << 60, stop_steps=7)
@@ -176,24 +173,23 @@ def test_duals_of_a_free_intercept_balance_to_the_last_digit():
 
 
 @pytest.mark.parametrize("storage", ["dense", "csr"])
-def test_rows_come_in_ranges_by_what_a_phase_costs(storage, monkeypatch):
-    ranges(monkeypatch)
+def test_rows_come_in_ranges_by_what_a_phase_costs(storage):
     data = toy(300, 5, seed=4)
     X = data.X if storage == "dense" else data.csr()
-    problem = make_problem(X, data.Y, C=1.0, intercept="free")
-    matrix, others = (row_ranges(problem, matrix=matrix) for matrix in (True, False))
+    problem = make_problem(X, data.Y, C=1.0, intercept="free", site=SHORT_RANGES)
+    matrix, others = (problem.site.ranges(problem, matrix=matrix) for matrix in (True, False))
     assert len(matrix) == 5
     assert 2 <= len(others) < 5
     for some in (matrix, others):
         assert [row for lo, hi in some for row in range(lo, hi)] == list(range(300))
 
 
-def test_duals_are_good_in_the_middle_of_a_step_too(monkeypatch):
-    monkeypatch.setattr("pegasos.solvers.normal._RANGE_VALUES", 400)
+def test_duals_are_good_in_the_middle_of_a_step_too():
     data = toy(300, 5, seed=4)
     order = np.argsort(data.Y[:, 0])  # the first blocks have one class only
     y = data.Y[order]
-    problem = make_problem(data.X[order], y, C=1.0, intercept="free")
+    site = Memory(range_values=400)
+    problem = make_problem(data.X[order], y, C=1.0, intercept="free", site=site)
     solver = InteriorPoint()
     state = solver.start(problem, 0)
     solver.advance(problem, state, work=1 << 40, stop_seen=1 << 60, stop_steps=2)

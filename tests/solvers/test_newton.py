@@ -6,6 +6,7 @@ import pytest
 import pegasos
 from pegasos import Newton
 from pegasos.problem import make_problem
+from pegasos.sites.memory import Memory
 from pegasos.testing.toys import toy
 
 MODES = ["none", "regularized", "free"]
@@ -115,13 +116,12 @@ def test_a_sample_comes_first_where_rows_are_very_many():
 
 @pytest.mark.parametrize("storage", ["dense", "csr"])
 def test_pauses_do_not_change_a_bit(storage, monkeypatch):
-    monkeypatch.setattr("pegasos.solvers.normal._RANGE_PRODUCTS", 1)
-    monkeypatch.setattr("pegasos.solvers.normal._RANGE_VALUES", 5000)
     monkeypatch.setattr("pegasos.solvers.newton._FEWEST_ROWS", 100)
     monkeypatch.setattr("pegasos.solvers.newton._ROWS_PER_FEATURE", 1)  # so that there is a sample
     data = toy(2000, 5, seed=4)
     X = data.X if storage == "dense" else data.csr()
-    problem = make_problem(X, data.Y, C=1.0, intercept="free")
+    site = Memory(range_products=1, range_values=5000)
+    problem = make_problem(X, data.Y, C=1.0, intercept="free", site=site)
     solver = Newton()
     whole, paused = solver.start(problem, 0), solver.start(problem, 0)
     advance(problem, whole, solver, 12)

@@ -41,7 +41,7 @@ def describe(
 
 def fingerprint(X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
     """The shape of the data, and a checksum of each part."""
-    by_blocks = None if sparse.issparse(X) else getattr(X, "ranges", None)
+    by_blocks = None if sparse.issparse(X) else getattr(X, "parts", None)
     if by_blocks is None and not sparse.issparse(X):
         X = np.asarray(X)
     return {

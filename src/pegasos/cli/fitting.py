@@ -19,7 +19,7 @@ from pegasos.data.dataset import Data
 from pegasos.model import LinearModel, Scheme
 from pegasos.outcome import Outcome
 from pegasos.problem import check_sample_weight
-from pegasos.rows import Blocks
+from pegasos.sites import Blocks
 from pegasos.steps.base import Step
 from pegasos.tasks.labels import check_classes_weigh
 from pegasos.tasks.multilabel import train_labels

@@ -17,7 +17,7 @@ from pegasos.data.cache_manifest import NAME
 from pegasos.data.chunks import CacheChunks
 from pegasos.data.convert import convert
 from pegasos.data.dataset import Data, Options
-from pegasos.rows import Blocks
+from pegasos.sites import Blocks
 from pegasos.solve import rows_of
 from pegasos.solvers.auto import MOST_FEATURES
 
@@ -59,7 +59,7 @@ def read_large(
     data = Data(rows, y, weight, feature_names=opened.manifest.feature_names)
     describe(voice, path, data)
     if isinstance(rows, Blocks):
-        voice.tell(f"  read a block at a time from {cache} ({len(rows.ranges())} blocks)")
+        voice.tell(f"  read a block at a time from {cache} ({len(rows.parts())} blocks)")
     else:
         voice.tell(f"  mapped from {cache}: they fit the memory that files may have")
     return Prepared(data, (), options, columns_of(read, prepare), time.perf_counter() - began)

@@ -16,7 +16,7 @@ from pegasos.cli.say import Voice, class_name, percent, size
 from pegasos.data import FORMATS, format_of
 from pegasos.data import read as read_data
 from pegasos.data.dataset import Data, Options
-from pegasos.rows import Blocks
+from pegasos.sites import Blocks
 from pegasos.steps import scale, text
 from pegasos.steps.base import Step
 from pegasos.tasks.labels import classes_and_codes

@@ -27,7 +27,8 @@ from pegasos.estimators.classifier import Classifier, has_probabilities, users_l
 from pegasos.outcome import Outcome
 from pegasos.problem import check_sample_weight
 from pegasos.progress import ProgressLine
-from pegasos.rows import IN_PLACE, Blocks
+from pegasos.rows import IN_PLACE
+from pegasos.sites import Blocks
 from pegasos.solve import rows_of
 from pegasos.tasks.checkpoints import saved_training
 from pegasos.tasks.decision import chosen, decision

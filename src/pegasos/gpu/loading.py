@@ -12,7 +12,7 @@ from pegasos.gpu.arrays import device_of, rows_tensor
 from pegasos.gpu.csr import csr_rows
 from pegasos.gpu.rows import DeviceRows, device_rows
 from pegasos.gpu.stream import Stream
-from pegasos.rows import Blocks
+from pegasos.sites import Blocks
 
 BLOCK_BYTES = 1 << 29
 """Of a block that is copied to the device."""
@@ -53,9 +53,9 @@ def stream_of(X: Tensor, device: torch.device, block_bytes: int = BLOCK_BYTES) -
 def _of_blocks(rows: Blocks, device: torch.device) -> Stream:
     """Blocks that are read anew at every visit."""
     refused = "blocks of sparse rows are not trained on a device: leave device out"
-    if not rows.dense or rows.transform is not None:
+    if not (rows.of_arrays and rows.has_rows):
         raise TypeError(refused)
-    ranges = rows.ranges()
+    ranges = rows.parts()
 
     def read(lo: int, hi: int) -> Tensor:
         block = rows.block(lo, hi, 1)

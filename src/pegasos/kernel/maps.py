@@ -20,7 +20,8 @@ from pegasos.data.dataset import ALIGNED
 from pegasos.kernel.gram import NOT_SEMIDEFINITE
 from pegasos.kernel.kernels import Floats, Kernel
 from pegasos.kernel.points import Points
-from pegasos.rows import Blocks
+from pegasos.sites import Blocks
+from pegasos.sites.base import Ranges
 
 METHODS = ("nystroem", "fourier")
 _BLOCK_BYTES = 1 << 25  # of features, float64
@@ -41,7 +42,7 @@ class FeatureMap(Protocol):
 
     @property
     def transform(self) -> Floats | None:
-        """See ``pegasos.rows.Blocks``."""
+        """See ``pegasos.sites.Blocks``."""
 
     def raw(self, X: Any) -> Floats:
         """Features of some rows, before ``transform``."""
@@ -51,7 +52,7 @@ class FeatureMap(Protocol):
 
     @property
     def condition(self) -> float:
-        """See ``pegasos.rows.Blocks``."""
+        """See ``pegasos.sites.Blocks``."""
 
     def scores(self, X: Any, coef: Floats, n_jobs: int | None) -> Floats:
         """Features times ``coef`` (size, k)."""
@@ -126,7 +127,7 @@ class FourierMap:
         """Features times ``coef`` (size, k)."""
         rows = MappedRows(X, self)
         out = np.empty((X.shape[0], coef.shape[1]))
-        for lo, hi in rows.ranges():
+        for lo, hi in rows.parts():
             out[lo:hi] = rows.block(lo, hi, threads.resolve(n_jobs, X.shape[0] * self.size)) @ coef
         return out
 
@@ -224,7 +225,7 @@ class MappedRows(Blocks):
         """Some of the rows."""
         return MappedRows(self.X[rows], self.map)
 
-    def ranges(self) -> list[tuple[int, int]]:
+    def parts(self) -> Ranges:
         """Rows of some megabytes of features."""
         n = self.shape[0]
         step = max(1, _BLOCK_BYTES // (8 * ALIGNED * self.map.size)) * ALIGNED

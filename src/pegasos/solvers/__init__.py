@@ -54,15 +54,7 @@ def choice_of(solver: Solver | None, problem: Problem, tol: float) -> Choice:
     """What is to solve the problem: ``solver``, or what ``auto`` chooses."""
     if solver is None:
         return choose(problem, tol)
-    blocks = problem.rows.blocks
-    if blocks is not None and not solver.by_blocks:
-        raise ValueError(
-            f"{type(solver).__name__} cannot train on rows that come by blocks; use solver='auto'"
-        )
-    made = blocks is not None and (blocks.transform is not None or not blocks.exact_norms)
-    if made and not isinstance(solver, InteriorPoint | Newton):
-        raise ValueError(
-            f"{type(solver).__name__} cannot train on features that are made by blocks; use "
-            "solver='auto', 'newton' or 'interior'"
-        )
+    refusal = problem.site.refusal(solver)
+    if refusal is not None:
+        raise ValueError(refusal)
     return fixed(solver)

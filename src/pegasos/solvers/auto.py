@@ -106,7 +106,7 @@ def fixed(solver: Solver) -> Choice:
 def choose(problem: Problem, tol: float) -> Choice:
     """The exact solvers for a problem, by the cost model above."""
     rows, d = problem.rows, problem.rows.d
-    if rows.blocks is not None and rows.blocks.transform is not None:
+    if not problem.site.has_rows:
         return replace(_second_order(problem, tol)[0], reason="features are made by blocks")
     matrix = 24.0 * d * d
     if d > MOST_FEATURES or matrix > max(_SMALL_MATRICES, rows.n * rows.row_bytes):
@@ -181,8 +181,7 @@ def _gram(problem: Problem) -> float:
 
 
 def _dense(problem: Problem) -> bool:
-    blocks = problem.rows.blocks
-    return problem.rows.dense is not None or (blocks is not None and blocks.dense)
+    return problem.site.dense(problem.rows)
 
 
 def _digits(tol: float) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -49,6 +49,7 @@ class State:
     arrays: dict[str, NDArray[Any]]
     weights: frozenset[str] = field(default_factory=frozenset)
     per_lane: frozenset[str] = field(default_factory=frozenset)
+    there: Any = None  # what a site keeps of the run, where not all of it is here
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         """The array of that name."""
@@ -74,7 +75,7 @@ class State:
             for lo, hi in feature_blocks(wide, give_up):
                 wide[lo:hi, : lanes.size] = arrays[name][lo:hi, lanes]
             arrays[name] = wide
-        return State(arrays, self.weights, self.per_lane)
+        return replace(self, arrays=arrays)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +87,8 @@ class Solver(ABC):
     losses: ClassVar[frozenset[str]] = frozenset({"hinge"})
     exact: ClassVar[bool] = False  # converges linearly, so that tight tolerances are cheap
     warm_starts: ClassVar[bool] = False
-    by_blocks: ClassVar[bool] = False  # trains on rows that are not in memory
+    by_blocks: ClassVar[bool] = False  # trains on rows that come a part at a time
+    by_passes: ClassVar[bool] = False  # asks for nothing but passes over rows
     lanes_apart: ClassVar[bool] = False  # trains one lane after the other
     default_epochs: ClassVar[float | None] = 1000  # limit where the user sets none
     phases: ClassVar[tuple[str, ...]] = ()  # of an iteration: what state["place"] counts
@@ -156,7 +158,8 @@ class Solver(ABC):
         self, problem: Problem, state: State, lanes: NDArray[np.intp], give_up: GiveUp = never
     ) -> State:
         """The state of some of the lanes; ``problem`` is theirs."""
-        return state.take(lanes, problem.weights_shape[1], give_up)
+        there = problem.site.keep(state.there, problem, lanes)
+        return replace(state.take(lanes, problem.weights_shape[1], give_up), there=there)
 
 
 def shares(problem: Problem, errors: NDArray[np.uint32], presentations: NDArray[Any]) -> DualsOf:

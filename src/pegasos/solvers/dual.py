@@ -106,7 +106,7 @@ class DualCoordinate(Solver):
 
     def stops_itself(self, problem: Problem) -> bool:
         """After a pass of one lane that met its goal."""
-        return self._goal > 0 and problem.lanes == 1 and problem.rows.blocks is None
+        return self._goal > 0 and problem.lanes == 1 and problem.site.in_memory
 
     def start(self, problem: Problem, seed: int, duals: Floats | None = None) -> State:
         """Start from a = 0, or from ``duals`` clipped to the box."""
@@ -128,7 +128,7 @@ class DualCoordinate(Solver):
             arrays["centre"][0, : problem.lanes] -= _pull(problem)[: problem.lanes] * balance
             weights |= {"b", "centre"}
         arrays["seed"] = np.array([seed], dtype=np.uint64)
-        if problem.rows.blocks is not None:
+        if not problem.site.in_memory:
             arrays |= {name: groups[name] for name in ("bounds", "cursor")}
             arrays |= block_arrays(problem, groups["bounds"].size - 1)
             if problem.intercept == "free":
@@ -143,7 +143,7 @@ class DualCoordinate(Solver):
     ) -> bool:
         """Visit rows; a step is one row."""
         free = problem.intercept == "free"
-        if problem.rows.blocks is not None:
+        if not problem.site.in_memory:
             return self._advance_blocks(problem, state, work, min(stop_seen, stop_steps))
         leaps = self.second_order and problem.lanes == 1
         spans = leaps and state["slots"].size > 0
@@ -229,7 +229,7 @@ class DualCoordinate(Solver):
     def estimate(self, problem: Problem, state: State) -> Floats | None:
         """The gap as met in the last pass; rows that left the list are taken to add nothing."""
         gap = state["passes"][:, _PASS["last_gap"]]
-        if problem.rows.blocks is not None:
+        if not problem.site.in_memory:
             gap = state["gaps"].sum(axis=0)
         w2 = np.zeros(problem.weights_shape[1])
         for lanes, block in _by_group(state["W"], state["bounds"], problem.weights_shape):
@@ -244,13 +244,13 @@ class DualCoordinate(Solver):
 
     def stalled(self, problem: Problem, state: State) -> bool:
         """Whether several passes over all rows found every dual in its place."""
-        if problem.rows.blocks is not None:
+        if not problem.site.in_memory:
             return bool(state["sweep"][IDLE] >= _core.IDLE_PASSES)
         return bool((state["cursor"][:, _CURSOR["idle"]] >= _core.IDLE_PASSES).all())
 
     def refused(self, problem: Problem, state: State) -> None:
         """Look at every row again, and free b from the roundings of its steps."""
-        if problem.rows.blocks is not None:
+        if not problem.site.in_memory:
             recall(problem, state)
         state["cursor"][:, _CURSOR["recall"]] = 1
         if problem.intercept == "free":
@@ -265,7 +265,7 @@ class DualCoordinate(Solver):
         features = problem.weights_shape[0]
         columns = _columns(state, (features, state["W"].size // features), give_up)
         fresh = _groups(problem, int(state["cursor"][0, _CURSOR["seen"]]))
-        if problem.rows.blocks is not None:
+        if not problem.site.in_memory:
             fresh = {name: fresh[name] for name in ("bounds", "cursor")}
             lists = block_arrays(problem, fresh["bounds"].size - 1)
             fresh |= {name: lists[name] for name in ("rows", "active")}
@@ -294,7 +294,7 @@ def _groups(problem: Problem, seen: int, n: int | None = None) -> dict[str, NDAr
     """
     K = problem.lanes
     if n is None:
-        n = problem.n if problem.rows.blocks is None else 0
+        n = problem.n if problem.site.in_memory else 0
     fours = -(-K // 4)
     wanted = -(-K // _GROUP_LANES)
     if fours >= problem.threads > 1:
@@ -372,7 +372,7 @@ def _pull(problem: Problem) -> Floats:
 
 def weighted_rows(problem: Problem, duals: Floats) -> Floats:
     """Sum of a y x per lane."""
-    if problem.lanes == 1 and problem.rows.blocks is None:
+    if problem.lanes == 1 and problem.site.in_memory:
         rows = np.flatnonzero(duals[:, 0]).astype(np.uint32)
         out = weight_zeros(problem.weights_shape)
         _core.add_rows(problem.core, rows, duals[rows, 0] * problem.labels[rows, 0], out[:, 0])
@@ -380,7 +380,7 @@ def weighted_rows(problem: Problem, duals: Floats) -> Floats:
     total = GapSums.zeros(problem)
     zero_w, zero_b = np.zeros(problem.weights_shape), np.zeros(problem.lanes)
     for lo, hi in blocks(problem):
-        core, first, last = problem.part(lo, hi)
+        core, first, last = problem.site.part(problem, lo, hi)
         _core.add_gap_sums(
             core, first, last, zero_w, zero_b, np.ascontiguousarray(duals[lo:hi]), total.sums,
             total.U_positive, total.U_negative, None,

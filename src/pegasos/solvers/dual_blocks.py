@@ -27,7 +27,7 @@ from pegasos import _core
 from pegasos.certificate import Floats
 from pegasos.problem import Problem
 from pegasos.solvers.base import State
-from pegasos.solvers.stream import block_order, blocks_of
+from pegasos.solvers.stream import block_order
 
 _TRUSTED = 10  # sweeps after which all rows are looked at again, come what may
 _LAST_DIGITS = 1e-14
@@ -47,8 +47,7 @@ _DONE, _PLACE, _WHOLE, IDLE = range(4)
 
 def block_arrays(problem: Problem, groups: int) -> dict[str, NDArray[Any]]:
     """What a state has besides those of rows in memory."""
-    blocks = blocks_of(problem)
-    ranges = blocks.ranges()
+    ranges = problem.site.ranges(problem)
     arrays = {
         "gaps": np.full((len(ranges), problem.lanes), np.inf),
         "sweep": np.zeros(4, dtype=np.int64),
@@ -64,7 +63,7 @@ def block_arrays(problem: Problem, groups: int) -> dict[str, NDArray[Any]]:
 
 def recall(problem: Problem, state: State) -> None:
     """All rows come back to the lists."""
-    _recall(blocks_of(problem).ranges(), state.arrays)
+    _recall(problem.site.ranges(problem), state.arrays)
 
 
 def _recall(ranges: list[tuple[int, int]], arrays: dict[str, NDArray[Any]]) -> None:
@@ -85,7 +84,7 @@ class Block(NamedTuple):
 
 def next_block(problem: Problem, state: State) -> Block:
     """The block in hand."""
-    ranges = blocks_of(problem).ranges()
+    ranges = problem.site.ranges(problem)
     seed, (done, place) = int(state["seed"][0]), state["sweep"][: _PLACE + 1].tolist()
     number = int(block_order(seed, done, len(ranges))[place])
     later, place = divmod(place + 1, len(ranges))
@@ -103,7 +102,7 @@ def visit_block(
 ) -> int:
     """A pass over the block's list; the rows visited. ``lists`` are of its size, for any use."""
     number, lo, hi, ahead = block
-    core, _, _ = problem.part(lo, hi, ahead=ahead)
+    core, _, _ = problem.site.part(problem, lo, hi, ahead=ahead)
     passes, duals = state["passes"], state["duals"][lo:hi]
     labels, K = problem.labels[lo:hi], problem.lanes
     balance = kept = None

@@ -38,13 +38,11 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pegasos import _core
 from pegasos.certificate import DualsOf, Floats, GiveUp, never
 from pegasos.problem import Problem
+from pegasos.sites import Passes, matrices
 from pegasos.solvers import normal
 from pegasos.solvers.base import Solver, State
-from pegasos.solvers.by_blocks import BlockInterior
-from pegasos.solvers.interior_passes import OneLane, Passes
 from pegasos.solvers.interior_phases import (
     BALANCE,
     DUAL,
@@ -59,6 +57,7 @@ from pegasos.solvers.interior_phases import (
     TRIALS,
     Iteration,
 )
+from pegasos.solvers.interior_rows import ROWS
 
 PER_LANE = frozenset(
     {
@@ -71,10 +70,7 @@ PER_LANE = frozenset(
 _START = 0.7  # power of the classes' ratio by which the heavier one starts lower
 _RARE_CLASS = 0.1  # of the other; with a tenth of that, the share is a hundredth
 _LEAST_SHARE = 0.01
-# A row that costs far less than others starts with more slack, or its products would be far below
-# theirs: all are aimed at the same mu, and it would let nothing move.
-_LIGHT_ROW = 0.1  # of the mean cost
-MOST_SLACK = 1e100
+_LIGHT_ROW = 0.1  # of the mean cost: a row that costs less starts with more slack
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,6 +82,7 @@ class InteriorPoint(Solver):
     losses: ClassVar[frozenset[str]] = frozenset({"hinge", "squared_hinge"})
     exact: ClassVar[bool] = True
     by_blocks: ClassVar[bool] = True
+    by_passes: ClassVar[bool] = True
     lanes_apart: ClassVar[bool] = True
     default_epochs: ClassVar[float | None] = None
     phases: ClassVar[tuple[str, ...]] = PHASES
@@ -95,13 +92,13 @@ class InteriorPoint(Solver):
         """Start in the middle of the box, but nearer to sum a y = 0."""
         normal.check_features("InteriorPoint", problem.rows.d)
         arrays = self.start_vectors(problem)
-        if not problem.elsewhere:
-            arrays["rows"] = self.start_rows(problem, lightened(problem))
-        if problem.lanes == 1:
+        rows, there = problem.site.begin(ROWS, problem, lightened(problem)._asdict(), seed)
+        arrays |= rows
+        if problem.site.lanes_apart:
             size = problem.rows.d + 1
             arrays["gram"] = np.zeros((size, size))
-            arrays["factor"] = normal.empty_factor(size)
-        return State(arrays, per_lane=PER_LANE)
+            arrays["factor"] = matrices.empty_factor(size)
+        return State(arrays, per_lane=PER_LANE, there=there)
 
     @staticmethod
     def start_vectors(problem: Problem) -> dict[str, NDArray[Any]]:
@@ -130,26 +127,11 @@ class InteriorPoint(Solver):
             "cursor": np.zeros(2, dtype=np.int64),
         }
 
-    @staticmethod
-    def start_rows(problem: Problem, start: Lightened) -> Floats:
-        """The variables of the rows of one lane."""
-        rows = np.zeros((_core.Interior.ARRAYS, problem.n))
-        costs, labels = problem.costs()[:, 0], problem.labels[:, 0]
-        rows[0] = costs / 2 * np.where(labels > 0, start.positive, start.negative)
-        rows[1] = costs - rows[0]
-        rows[2] = rows[3] = np.clip(start.typical / np.maximum(costs, 1e-300), 1.0, MOST_SLACK)
-        return rows
-
     def passes(self, problem: Problem, state: State) -> Passes:
         """The passes over the rows that an iteration is made of."""
-        share = float(state["share"][0])
-        rows: Any
-        if problem.rows.blocks is not None:
-            rows = BlockInterior(problem, state["rows"], share)
-        else:
-            rows = _core.Interior(problem.core, state["rows"], share)
         swapped = bool(state["flags"][SWAPPED, 0])
-        return OneLane(rows, state, problem.threads, swapped=swapped)
+        about = {"share": state["share"]}
+        return problem.site.passes(ROWS, problem, state, about, swapped=swapped)
 
     def advance(
         self, problem: Problem, state: State, *, work: int, stop_seen: int, stop_steps: int
@@ -177,8 +159,7 @@ class InteriorPoint(Solver):
 
     def duals(self, problem: Problem, state: State) -> DualsOf:
         """The duals; rounding may have brought one to the box's edge, and sum a y off 0."""
-        shift = float(balancing(problem, state)[0])
-        return lambda lo, hi: balanced(problem, state["rows"], shift, lo, hi)
+        return problem.site.duals(ROWS, problem, state, balancing(problem, state))
 
     def estimate(self, problem: Problem, state: State) -> Floats | None:
         """The gaps from the residuals of the last point; exact but for a free intercept.
@@ -206,14 +187,6 @@ def balancing(problem: Problem, state: State) -> Floats:
         return np.zeros(problem.lanes)
     some = (sums[SCALE] > 0) & np.isfinite(sums[SCALE])
     return np.where(some, sums[BALANCE] / np.where(some, sums[SCALE], 1.0), 0.0)
-
-
-def balanced(problem: Problem, rows: Floats, shift: float, lo: int, hi: int) -> Floats:
-    """(hi - lo, 1) duals a - shift D y: a step of b alone, so small that it would be lost in b."""
-    a = rows[0, lo:hi, None]
-    if shift != 0:
-        a = a - shift * rows[5, lo:hi, None] * problem.labels[lo:hi]
-    return np.asarray(np.clip(a, 0.0, problem.largest_duals(lo, hi)))
 
 
 class Lightened(NamedTuple):

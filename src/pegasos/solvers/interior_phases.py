@@ -1,8 +1,8 @@
 """One iteration of the interior point method, cut into phases over blocks of rows.
 
 Each phase visits every block of rows and can pause after any of them: what it has summed up so far
-is in the state. ``Passes`` has all that looks at a row, or at a matrix of features x features, so
-that rows which live elsewhere need its methods only.
+is in the state. The site's ``Passes`` have all that looks at a row, or at a matrix of features x
+features.
 
 Any number of lanes go together, each with its own steps, as far as their passes can.
 """
@@ -13,9 +13,9 @@ import numpy as np
 
 from pegasos.certificate import Floats
 from pegasos.problem import Problem
-from pegasos.solvers import normal
+from pegasos.sites import Passes
+from pegasos.sites.method import Bools
 from pegasos.solvers.base import State
-from pegasos.solvers.interior_passes import Bools, Passes
 
 _STEP_BACK = 0.995  # share of the way to the boundary
 # The centre aimed at is mu (mu after the affine step / mu)^ambition. Mehrotra's power is 3; with
@@ -76,7 +76,7 @@ class Iteration:
         # Complementarity is so many times mu on the central path.
         self.products = problem.lane_rows * (state["share"] + (1.0 if hinge else 0.0))
         self.ranges = {
-            phase: normal.row_ranges(problem, matrix=phase == MATRIX) for phase in set(PHASES)
+            phase: problem.site.ranges(problem, matrix=phase == MATRIX) for phase in set(PHASES)
         }
 
     def visit_block(self) -> int:
@@ -121,7 +121,7 @@ class Iteration:
 
     # The Gram matrix and its factor, and with them the affine direction.
     def _begin_gram(self) -> bool:
-        self.passes.begin_gram()
+        self.passes.begin_matrix()
         return True
 
     def _visit_gram(self, lo: int, hi: int) -> None:
@@ -132,12 +132,13 @@ class Iteration:
         if not self.free:
             thin = np.full_like(light, np.inf)
         constant = 1.0 if self.free else self.problem.bias
-        self.passes.gram(lo, hi, constant, light, thin)
+        self.passes.ask("gram", lo, hi, constant=constant, light=light, thin=thin)
 
     def _end_gram(self) -> None:
         state = self.state
         # With the rows left out, sum a y would stay off 0 by their share of what b moves it.
-        self._stall(~self.passes.factor(self.s, state["sums"][SCALE] if self.free else None))
+        whole = state["sums"][SCALE] if self.free else None
+        self._stall(~self.passes.factor(self.s, whole=whole))
         state["rhs"][:] = state["vectors"][0] + state["vectors"][1] - self.s * state["w"]
         if self.free:
             state["rhs"][-1] = state["sums"][AFFINE] + state["sums"][BALANCE]
@@ -149,7 +150,7 @@ class Iteration:
     def _solve(self) -> None:
         """The directions (dw, db) of the right-hand sides."""
         state = self.state
-        self._stall(~self.passes.solve(state["rhs"], self.free, state["direction"]))
+        self._stall(np.isnan(self.passes.solve(state["rhs"], self.free, state["direction"])))
 
     # The affine step: how far it gets decides how close to aim at the centre.
     def _begin_affine(self) -> bool:
@@ -157,13 +158,12 @@ class Iteration:
 
     def _visit_affine(self, lo: int, hi: int) -> None:
         state = self.state
-        steps, parts = self.passes.affine(lo, hi, *self._along(), state["second"])
-        np.minimum(state["lengths"], steps, out=state["lengths"])
-        state["parts"][:] += parts
+        into = {"steps": state["lengths"], "parts": state["parts"], "second": state["second"]}
+        self.passes.ask("affine", lo, hi, into, **self._along())
 
-    def _along(self) -> tuple[Floats, Floats]:
+    def _along(self) -> dict[str, Floats]:
         direction = self.state["direction"]
-        return direction[:-1], direction[-1]
+        return {"dw": direction[:-1], "db": direction[-1]}
 
     def _end_affine(self) -> None:
         state = self.state
@@ -188,8 +188,9 @@ class Iteration:
         return bool(self._moving().any())
 
     def _visit_centred(self, lo: int, hi: int) -> None:
-        steps = self.passes.direction(lo, hi, False, self.state["mu"], *self._along())
-        np.minimum(self.state["lengths"], steps, out=self.state["lengths"])
+        into = {"steps": self.state["lengths"]}
+        mu = self.state["mu"]
+        self.passes.ask("direction", lo, hi, into, other=False, mu=mu, **self._along())
 
     def _end_centred(self) -> None:
         self.state["taken"][:] = self.state["direction"]
@@ -204,7 +205,8 @@ class Iteration:
         return True
 
     def _visit_trial(self, lo: int, hi: int) -> None:
-        self.passes.trial(lo, hi, _FACTORS, self.state["losses"])
+        into = {"losses": self.state["losses"]}
+        self.passes.ask("trial", lo, hi, into, factors=_FACTORS[:, None])
 
     def _end_trial(self) -> None:
         state = self.state
@@ -234,7 +236,8 @@ class Iteration:
     def _visit_correct(self, lo: int, hi: int) -> None:
         state = self.state
         ahead = np.minimum(1.0, state["lengths"].min(axis=0) + _ENLARGE)
-        state["parts"][0] += self.passes.correct(lo, hi, state["mu"], ahead, ahead, state["second"])
+        into = {"parts": state["parts"][:1], "rhs": state["second"]}
+        self.passes.ask("correct", lo, hi, into, mu=state["mu"], primal=ahead, dual=ahead)
 
     def _end_correct(self) -> None:
         state = self.state
@@ -249,8 +252,8 @@ class Iteration:
 
     def _visit_corrected(self, lo: int, hi: int) -> None:
         nothing = np.zeros_like(self.state["mu"])
-        steps = self.passes.direction(lo, hi, True, nothing, *self._along())
-        np.minimum(self.state["tried"], steps, out=self.state["tried"])
+        into = {"steps": self.state["tried"]}
+        self.passes.ask("direction", lo, hi, into, other=True, mu=nothing, **self._along())
 
     def _end_corrected(self) -> None:
         """Take the corrected direction if it goes further, else the one before it."""
@@ -290,10 +293,9 @@ class Iteration:
     def _visit_point(self, lo: int, hi: int) -> None:
         state = self.state
         if state["slack"].any():
-            self.passes.slacken(lo, hi, state["slack"])
-        state["sums"][:] += self.passes.point(
-            lo, hi, state["step"], state["w"], state["b"], state["vectors"]
-        )
+            self.passes.ask("slacken", lo, hi, slack=state["slack"])
+        into = {"sums": state["sums"], "vectors": state["vectors"]}
+        self.passes.ask("point", lo, hi, into, step=state["step"], w=state["w"], b=state["b"])
 
     def _end_point(self) -> None:
         """Complementarity is the gap: below the last digits of P there is nothing more to gain."""

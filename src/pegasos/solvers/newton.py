@@ -33,17 +33,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from pegasos import _core
 from pegasos.arguments import number
 from pegasos.certificate import DualsOf, Floats, GiveUp, never
 from pegasos.problem import Problem
+from pegasos.sites import Passes
 from pegasos.solvers import normal
 from pegasos.solvers.base import Solver, State
-from pegasos.solvers.by_blocks import BlockNewton
 from pegasos.solvers.newton_phases import (
     AIM,
     EVERY,
@@ -53,8 +52,10 @@ from pegasos.solvers.newton_phases import (
     STALLED,
     WIDTH,
     Iteration,
+    look_at_all,
     point_gap,
 )
+from pegasos.solvers.newton_rows import ROWS
 
 _DEFAULT_AIM = 1e-3  # outside of a run
 _FIRST_WIDTH = 2.0  # at w = 0 every slack is 1
@@ -76,6 +77,7 @@ class Newton(Solver):
     losses: ClassVar[frozenset[str]] = frozenset({"hinge", "squared_hinge"})
     exact: ClassVar[bool] = True
     by_blocks: ClassVar[bool] = True
+    by_passes: ClassVar[bool] = True
     lanes_apart: ClassVar[bool] = True
     default_epochs: ClassVar[float | None] = None
     phases: ClassVar[tuple[str, ...]] = PHASES
@@ -94,14 +96,13 @@ class Newton(Solver):
         """Start from w = 0."""
         d = problem.rows.d
         normal.check_features("Newton", d)
-        rows = np.zeros((_core.Newton.ARRAYS, 0 if problem.elsewhere else problem.n))
-        rows[0] = 1.0
+        rows, there = problem.site.begin(ROWS, problem, {}, seed)
         return State(
-            {
-                "rows": rows,
+            rows
+            | {
                 "w": np.zeros(d + 1),
                 "b": np.zeros(1),
-                "sums": np.zeros((d + 2, d + 1)),
+                "sums": np.zeros((d + 2 if problem.site.matrices_here else 1, d + 1)),
                 "direction": np.zeros(d + 2),  # dw, db
                 "totals": np.zeros(4),
                 "line": np.zeros(2),
@@ -112,35 +113,19 @@ class Newton(Solver):
                 "flags": np.zeros(3, dtype=np.int64),
                 "place": np.zeros(2, dtype=np.int64),
                 "cursor": np.zeros(2, dtype=np.int64),
-            }
+            },
+            there=there,
         )
 
-    def passes(self, problem: Problem, state: State) -> Any:
+    def passes(self, problem: Problem, state: State) -> Passes:
         """The passes over the rows that an iteration is made of."""
-        if problem.rows.blocks is not None:
-            return BlockNewton(problem, state["rows"])
-        return _core.Newton(problem.core, state["rows"])
-
-    def turn(
-        self, problem: Problem, passes: Any, state: State, s: float, intercept: float | None,
-        rhs: Floats,
-    ) -> float | None:  # fmt: skip
-        """Write the direction of a right-hand side; what it gains, None if there is none.
-
-        s is added to the matrix of the last point, and ``intercept`` in the place of a free one.
-        """
-        if isinstance(passes, BlockNewton):
-            passes.end_matrix(state["sums"][:-1])
-        factor = normal.empty_factor(rhs.size)
-        if not normal.factor(state["sums"][:-1], s, intercept, problem.threads, factor):
-            return None
-        return normal.solve(factor, rhs, intercept is not None, state["direction"])
+        return problem.site.passes(ROWS, problem, state, {})
 
     def advance(
         self, problem: Problem, state: State, *, work: int, stop_seen: int, stop_steps: int
     ) -> bool:
         """Iterate; a step is an iteration, which counts as one visit of each of its rows."""
-        iteration = Iteration(self, problem, state, self.passes(problem, state))
+        iteration = Iteration(problem, state, self.passes(problem, state))
         while state.seen < stop_seen and state.steps < stop_steps:
             if work <= 0:
                 return False
@@ -158,8 +143,7 @@ class Newton(Solver):
 
     def duals(self, problem: Problem, state: State) -> DualsOf:
         """The derivatives of the smoothed loss."""
-        slack, width = state["rows"][0], self.width(state)
-        return lambda lo, hi: smoothed_duals(problem, slack, width, lo, hi)
+        return problem.site.duals(ROWS, problem, state, np.array([self.width(state)]))
 
     def width(self, state: State) -> float:
         """How far from its kink the hinge is rounded off."""
@@ -168,10 +152,6 @@ class Newton(Solver):
     def every(self, state: State) -> int:
         """Of how many rows one is looked at; 1 is all of them."""
         return int(state["numbers"][EVERY])
-
-    def looks_again(self, state: State, done: bool) -> bool:  # noqa: ARG002
-        """Never: every iteration looks at all of its rows."""
-        return False
 
     def estimate(self, problem: Problem, state: State) -> Floats | None:
         """The gap at the last point; infinite where it is that of a sample."""
@@ -188,28 +168,17 @@ class Newton(Solver):
         gaps = self.estimate(problem, state)
         if gaps is not None and gaps.max() <= self._goal:
             state["numbers"][AIM] *= 0.25
+        if self.passes(problem, state).look_again():
+            look_at_all(state, self.width(state))
 
     @property
     def _goal(self) -> float:
         return _DEFAULT_AIM if self.aim is None else self.aim
 
 
-def smoothed_duals(problem: Problem, slack: Floats, width: float, lo: int, hi: int) -> Floats:
-    """The derivatives of the smoothed loss of rows lo..hi-1, as (hi - lo, 1)."""
-    m, duals = slack[lo:hi, None], problem.costs(lo, hi)
-    if problem.loss == "squared_hinge":
-        duals *= 2
-        duals *= np.maximum(m, 0.0)
-        return duals
-    share = m * (0.5 / width)
-    share += 0.5
-    duals *= np.clip(share, 0.0, 1.0, out=share)
-    return duals
-
-
 def _every(problem: Problem) -> int:
     """Of how many rows one is in the first sample; 1 if there is none."""
     n, d = int(problem.lane_rows[0]), problem.rows.d
-    if problem.rows.blocks is not None and not problem.rows.blocks.aligned:
+    if not problem.site.samples:
         return 1
     return SAMPLED if n >= max(_FEWEST_ROWS, _ROWS_PER_FEATURE * d) else 1

@@ -1,16 +1,18 @@
 """One iteration of Newton's method, cut into phases over ranges of rows.
 
 Each phase visits every range and can pause after any: what it has summed up so far is in the state.
-``_core.Newton`` has the passes over rows, and nothing else looks at a row.
+The site's passes look at rows, and nothing else does.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, Protocol
+
+import numpy as np
 
 from pegasos.certificate import Floats
 from pegasos.problem import Problem
+from pegasos.sites import Passes
 from pegasos.solvers import normal
 from pegasos.solvers.base import State
 
@@ -60,38 +62,21 @@ def look_at_all(state: State, width: float) -> None:
     state["place"][:] = PHASES.index("along"), 0
 
 
-class Turning(Protocol):
-    """What an iteration asks of the solver."""
-
-    def every(self, state: State) -> int:
-        """Of how many rows one is looked at."""
-
-    def looks_again(self, state: State, done: bool) -> bool:
-        """Whether all rows have to be looked at anew before the next step."""
-
-    def turn(
-        self, problem: Problem, passes: Any, state: State, s: float, intercept: float | None,
-        rhs: Floats,
-    ) -> float | None:  # fmt: skip
-        """Write the direction of a right-hand side; what it gains, None if there is none."""
-
-
 class Iteration:
     """The phases over the arrays of a state."""
 
-    def __init__(self, solver: Turning, problem: Problem, state: State, passes: Any) -> None:
+    def __init__(self, problem: Problem, state: State, passes: Passes) -> None:
         """Go on where the state stands."""
-        self.solver, self.problem, self.state = solver, problem, state
+        self.problem, self.state, self.passes = problem, state, passes
         self.free = problem.intercept == "free"
-        self.core = passes
         self.ranges = {
-            phase: normal.row_ranges(problem, matrix=phase == MATRIX) for phase in PHASES
+            phase: problem.site.ranges(problem, matrix=phase == MATRIX) for phase in PHASES
         }
 
     def visit_range(self) -> int:
         """Do one range of the phase in hand; the rows visited."""
         state = self.state
-        self.every = self.solver.every(state)
+        self.every = int(state["numbers"][EVERY])
         # Of a sample, the loss and so the penalty are a part.
         self.s = float(self.problem.s[0]) / self.every
         phase, index = (int(v) for v in state["place"])
@@ -112,7 +97,7 @@ class Iteration:
         if not state["flags"][_MOVING]:
             self._step_by(float(state["search"][_STEP]))
         state["flags"][_MOVING] = 0
-        state["sums"][:-1] = 0.0
+        self.passes.begin_matrix()
         state["totals"][:] = 0.0
 
     def _step_by(self, step: float) -> None:
@@ -122,16 +107,14 @@ class Iteration:
 
     def _visit_point(self, lo: int, hi: int) -> None:
         state, numbers = self.state, self.state["numbers"]
-        state["totals"][:] += self.core.point(
-            lo,
-            hi,
-            self.every,
-            float(state["search"][_STEP]),
-            float(numbers[BEFORE]),
-            float(numbers[WIDTH]),
-            1.0 if self.free else self.problem.bias,
-            state["sums"],
-        )
+        self.passes.ask(
+            "point", lo, hi, {"totals": state["totals"]},
+            every=self.every,
+            step=float(state["search"][_STEP]),
+            before=float(numbers[BEFORE]),
+            width=float(numbers[WIDTH]),
+            constant=1.0 if self.free else self.problem.bias,
+        )  # fmt: skip
 
     def _end_point(self) -> str:
         state, numbers = self.state, self.state["numbers"]
@@ -142,7 +125,7 @@ class Iteration:
         done = not self._turn() or self._exhausted()
         if self.every > 1 and (done or state.steps >= SAMPLED):
             return self._move(0.0)
-        if self.solver.looks_again(state, done):
+        if self.passes.astray(done):
             return self._look(float(numbers[WIDTH]))
         state["flags"][STALLED] = done
         return "along"
@@ -182,8 +165,11 @@ class Iteration:
             # b is not penalised; a little keeps it finite where no row is near the kink.
             intercept = _STEADY * min(self.s, float(self.problem.cost[0]) / self.every)
             rhs[-1] = state["totals"][_BALANCE]
-        gain = self.solver.turn(self.problem, self.core, state, self.s, intercept, rhs)
-        if gain is None:
+        last = None if intercept is None else np.array([intercept])
+        if not self.passes.factor(np.array([self.s]), last=last).all():
+            return False
+        gain = float(self.passes.solve(rhs, self.free, state["direction"])[0])
+        if math.isnan(gain):
             return False
         state["numbers"][_GAIN] = gain
         state["search"][:] = 1.0, 0.0, math.inf, -gain, 0.0
@@ -192,7 +178,8 @@ class Iteration:
     # The slacks along the direction.
     def _visit_along(self, lo: int, hi: int) -> None:
         direction = self.state["direction"]
-        self.core.along(lo, hi, self.every, direction[:-1], float(direction[-1]))
+        dw, db = direction[:-1], float(direction[-1])
+        self.passes.ask("along", lo, hi, every=self.every, dw=dw, db=db)
 
     def _end_along(self) -> str:
         return "point" if self.state["flags"][_MOVING] else "line"
@@ -203,9 +190,9 @@ class Iteration:
 
     def _visit_line(self, lo: int, hi: int) -> None:
         state = self.state
-        state["line"][:] += self.core.line(
-            lo, hi, self.every, float(state["search"][_STEP]), float(state["numbers"][WIDTH])
-        )
+        step, width = float(state["search"][_STEP]), float(state["numbers"][WIDTH])
+        into = {"line": state["line"]}
+        self.passes.ask("line", lo, hi, into, every=self.every, step=step, width=width)
 
     def _end_line(self) -> str:
         """Look at another step, or take this one."""
@@ -252,10 +239,7 @@ class Iteration:
     def _look(self, width: float) -> str:
         """At all rows as they are at w: their slacks are 1, and change along w."""
         look_at_all(self.state, width)
-        if self.problem.elsewhere:
-            self.core.fresh()
-        else:
-            self.state["rows"][0] = 1.0
+        self.passes.restart()
         return "along"
 
     def _primal(self) -> float:

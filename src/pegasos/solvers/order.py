@@ -38,7 +38,7 @@ def chunk_bits(problem: Problem) -> int:
 
 def start(problem: Problem, sampling: Sampling, seed: int) -> dict[str, NDArray[Any]]:
     """The arrays of an order that has not begun."""
-    if problem.rows.blocks is not None:
+    if not problem.site.in_memory:
         return stream.start(problem, seed)
     chunks = problem.n >> chunk_bits(problem) if sampling == "permute" else 0
     return {
@@ -50,15 +50,14 @@ def start(problem: Problem, sampling: Sampling, seed: int) -> dict[str, NDArray[
 
 def blocks(problem: Problem) -> int:
     """How many blocks the rows come by; 1 in memory."""
-    found = problem.rows.blocks
-    return 1 if found is None else len(found.ranges())
+    return 1 if problem.site.in_memory else len(problem.site.ranges(problem))
 
 
 def advance(
     problem: Problem, sampling: Sampling, state: State, visit: stream.Visit, **budget: int
 ) -> bool:
     """Call ``visit`` with the rows in their order: all at once, or block after block."""
-    if problem.rows.blocks is not None:
+    if not problem.site.in_memory:
         return stream.advance(problem, state, sampling, visit, **budget)
     whole = stream.Part(problem.core, sampler(problem, sampling, state), slice(None), 0)
     return visit(whole, **budget)
@@ -78,7 +77,7 @@ def sampler(problem: Problem, sampling: Sampling, state: State) -> _core.Sampler
 
 def visits(problem: Problem, sampling: Sampling, state: State) -> NDArray[np.int64]:
     """How often each row has been visited in a permuted or cyclic order."""
-    if problem.rows.blocks is not None:
+    if not problem.site.in_memory:
         return stream.visits(problem, sampling, state)
     counts = np.empty(problem.n, dtype=np.int64)
     sampler(problem, sampling, state).count_visits(problem.n, counts)

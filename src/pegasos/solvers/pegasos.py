@@ -97,7 +97,7 @@ class Pegasos(Solver):
 
     def start(self, problem: Problem, seed: int, duals: Floats | None = None) -> State:  # noqa: ARG002
         """Start from w_1 = 0, or from a random w_1 of norm at most R."""
-        if self.batch_size == "all" and problem.rows.blocks is not None:
+        if self.batch_size == "all" and not problem.site.in_memory:
             raise ValueError("batch_size='all' needs the rows in memory: give a number")
         K, k = problem.lanes, self._rows_per_step(problem)
         arrays: dict[str, Any] = {
@@ -153,7 +153,7 @@ class Pegasos(Solver):
                 batch_size=self._rows_per_step(problem),
                 project=self.project,
                 count_on_loss=self.count == "on_loss",
-                cut_batches=problem.rows.blocks is not None,
+                cut_batches=not problem.site.in_memory,
                 refresh_every=max(1024, problem.rows.d + 1),
                 a_total=arrays.get("a_total"),
                 late=arrays.get("late"),

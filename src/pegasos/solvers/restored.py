@@ -18,7 +18,6 @@ from pegasos.joint import feasible
 from pegasos.problem import Problem
 from pegasos.solvers import newton_phases, order, stream
 from pegasos.solvers.base import Solver, State
-from pegasos.solvers.normal import row_ranges
 
 _MOST = 1 << 60  # of any counter
 _GROUP = {name: i for i, name in enumerate(_core.GROUP_CURSOR)}
@@ -42,7 +41,8 @@ def check(solver: Solver, problem: Problem, state: State) -> None:
         phase, block = arrays["place"].tolist()
         expect(phase < len(solver.phases), "place is that of no phase")
         matrix = solver.phases[phase] == solver.matrix_phase
-        expect(block < len(row_ranges(problem, matrix=matrix)), "place is that of no block")
+        ranges = problem.site.ranges(problem, matrix=matrix)
+        expect(block < len(ranges), "place is that of no block")
     if "batch_cursor" in arrays:
         applying, collected, applied = arrays["batch_cursor"].tolist()
         expect(applying <= 1 and applied <= collected <= arrays["batch"].size, "a batch is none")
@@ -90,7 +90,7 @@ def _check_structure(state: State, fresh: State) -> None:
 
 def _check_stream(problem: Problem, arrays: dict[str, NDArray[Any]]) -> None:
     """The rows of the block in hand are each there once."""
-    ranges = stream.blocks_of(problem).ranges()
+    ranges = problem.site.ranges(problem)
     done, place = arrays["sweep"].tolist()
     expect(place < len(ranges), "sweep is at no block")
     sizes = [hi - lo for lo, hi in ranges]
@@ -134,7 +134,7 @@ def _chunk_bits(problem: Problem, active: int) -> int:
 
 def _check_lists(problem: Problem, arrays: dict[str, NDArray[Any]]) -> None:
     """The lists of blocks."""
-    ranges = stream.blocks_of(problem).ranges()
+    ranges = problem.site.ranges(problem)
     expect(arrays["sweep"][1] < len(ranges), "sweep is at no block")
     expect(np.isfinite(arrays["meeting"]).all(), "meeting is not finite")
     expect(0 <= arrays["meeting"][0] <= problem.n + 4, "threads do not meet so often")

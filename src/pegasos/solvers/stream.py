@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from pegasos import _core
 from pegasos.problem import Problem
-from pegasos.rows import Blocks
 from pegasos.solvers.base import State
 
 # Entries of state["sweep"].
@@ -44,7 +43,7 @@ class Visit(Protocol):
 
 def start(problem: Problem, seed: int) -> dict[str, NDArray[Any]]:
     """The arrays of an order that has not begun."""
-    longest = max(hi - lo for lo, hi in blocks_of(problem).ranges())
+    longest = max(hi - lo for lo, hi in problem.site.ranges(problem))
     return {
         "seed": np.array([seed], dtype=np.uint64),
         "cursor": np.zeros(2, dtype=np.int64),
@@ -66,14 +65,14 @@ def advance(
 ) -> bool:
     """Visit rows until a stop is reached (True) or ``work`` visits are done (False)."""
     cursor, inner = state["cursor"], state["inner"]
-    ranges = blocks_of(problem).ranges()
+    ranges = problem.site.ranges(problem)
     while cursor[0] < stop_seen and cursor[1] < stop_steps:
         if work <= 0:
             return False
         number = _block_in_hand(state, sampling, len(ranges))
         lo, hi = ranges[number]
         following = _block_in_hand(state, sampling, len(ranges), 1)
-        core, _, _ = problem.part(lo, hi, ahead=ranges[following][0])
+        core, _, _ = problem.site.part(problem, lo, hi, ahead=ranges[following][0])
         before = inner[:2].copy()
         budget = {
             "work": work,
@@ -92,7 +91,7 @@ def advance(
 
 def visits(problem: Problem, sampling: str, state: State) -> NDArray[np.int64]:
     """How often each row has been visited in a permuted or cyclic order."""
-    ranges = blocks_of(problem).ranges()
+    ranges = problem.site.ranges(problem)
     counts = np.full(problem.n, state["sweep"][DONE], dtype=np.int64)
     order = _order(state, sampling, len(ranges))
     place = int(state["sweep"][PLACE])
@@ -138,9 +137,3 @@ def _sampler(state: State, sampling: str, number: int, rows: int) -> _core.Sampl
     seed = int(np.random.SeedSequence(key).generate_state(1, np.uint64)[0])
     deal = state["deal"][: rows if sampling == "permute" else 0]
     return _core.Sampler(sampling, seed, rows, 0, state["inner"], deal)
-
-
-def blocks_of(problem: Problem) -> Blocks:
-    """Those that the rows come by."""
-    assert problem.rows.blocks is not None
-    return problem.rows.blocks

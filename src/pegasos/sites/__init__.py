@@ -1,0 +1,36 @@
+"""Where rows can be, and how work over them is run and merged.
+
+A solver asks for named passes over rows (``Passes.ask``) and for walks from part to part. It never
+sees where the rows are. This room offers:
+
+``Site``        what a place says of itself, and what it runs
+``MEMORY``      rows in this process
+``Blocks``      rows that are read, or made, a part at a time
+``Passes``      the passes of one run of a ``RowMethod``, and the matrices that they add up
+``RowMethod``, ``Pass``   what a solver declares about its passes
+``DualsAt``     duals that can be read off the rows' variables, wherever those are
+``merge``       how replies of several parts become one
+
+The cluster's site is in ``pegasos.dask``, the device's in ``pegasos.gpu``.
+"""
+
+from pegasos.sites.base import Site
+from pegasos.sites.disk import Blocks
+from pegasos.sites.errors import InterruptedSiteError, PartsLostError
+from pegasos.sites.memory import MEMORY
+from pegasos.sites.method import DualsAt, Pass, Reply, RowMethod
+from pegasos.sites.passes import LocalPasses, Passes
+
+__all__ = [
+    "MEMORY",
+    "Blocks",
+    "DualsAt",
+    "InterruptedSiteError",
+    "LocalPasses",
+    "PartsLostError",
+    "Pass",
+    "Passes",
+    "Reply",
+    "RowMethod",
+    "Site",
+]

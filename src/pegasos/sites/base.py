@@ -1,0 +1,119 @@
+"""What a site is: where the rows of a problem are, and how work over them is run."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pegasos import _core
+from pegasos.sites.method import About, DualsAt, Floats, Kept, RowMethod
+from pegasos.sites.passes import Passes
+
+if TYPE_CHECKING:
+    from pegasos.problem import Problem
+    from pegasos.rows import Rows
+
+Ranges = list[tuple[int, int]]
+Begun = tuple[dict[str, NDArray[Any]], Any]
+
+
+class Site(ABC):
+    """Where rows are. What it says of itself is data; what it runs, it merges itself."""
+
+    name: ClassVar[str]
+    where: ClassVar[str]  # "stay ..." of what does not leave it
+    in_memory: ClassVar[bool] = False  # rows of this process: any row can be visited at any time
+    here: ClassVar[bool] = True  # the rows' variables and duals are arrays of the run's state
+    lanes_apart: ClassVar[bool] = True  # passes take one lane at a time
+    matrices_here: ClassVar[bool] = True  # they are arrays of the run's state
+    speed: float = 1.0  # how many times as quick as on a core a pass is, roughly
+
+    # What it says of its rows.
+    @abstractmethod
+    def dense(self, rows: Rows) -> bool:
+        """Whether rows are arrays, with every value stored."""
+
+    @abstractmethod
+    def ranges(self, problem: Problem, *, matrix: bool = False) -> Ranges:
+        """Ranges of rows that a second-order solver visits at once; shorter for a ``matrix``."""
+
+    @abstractmethod
+    def certified_at_once(self, problem: Problem) -> Ranges:
+        """Ranges of rows between two looks at the keyboard while a certificate is made."""
+
+    def refusal(self, solver: Any) -> str | None:  # noqa: ARG002 - most run all
+        """Why it does not run a solver, in words to users; None: it does."""
+        return None
+
+    def policy(self, solver: Any) -> Any:
+        """What the driver runs for a solver: itself, or how its walks over rows combine here.
+
+        A policy has the driver's side of ``pegasos.solvers.base.Solver``.
+        """
+        return solver
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether the rows are what parts hold, not made from that: one row may be visited."""
+        return True
+
+    @property
+    def samples(self) -> bool:
+        """Whether passes over a sample of the rows are offered."""
+        return True
+
+    # Rows, a part at a time.
+    @abstractmethod
+    def part(
+        self,
+        problem: Problem,
+        lo: int,
+        hi: int,
+        only: NDArray[np.bool_] | None = None,
+        ahead: int | None = None,
+    ) -> tuple[_core.Problem, int, int]:
+        """The core's problem that has rows lo..hi-1, and where they are in it.
+
+        ``only`` some of the rows need be right; the part that begins with row ``ahead`` (hi, if
+        None) is asked for next.
+        """
+
+    def inward(self, W: Floats) -> Floats:
+        """Weights (d + 1, ...) as they meet what parts hold."""
+        return W
+
+    def outward(self, U: Floats) -> None:
+        """Sums over what parts hold (d + 1, ...) become those over rows, in place."""
+
+    # Second-order solvers.
+    def begin(self, method: RowMethod, problem: Problem, about: About, seed: int) -> Begun:  # noqa: ARG002
+        """Make the rows' variables at the start of a run: arrays of its state, and what stays."""
+        return {"rows": method.begin(problem, about)}, None
+
+    @abstractmethod
+    def passes(
+        self,
+        method: RowMethod,
+        problem: Problem,
+        state: Kept,
+        about: About,
+        *,
+        swapped: bool = False,
+    ) -> Passes:
+        """Go on with a run."""
+
+    def duals(self, method: RowMethod, problem: Problem, state: Kept, at: Floats) -> DualsAt:
+        """The duals of a run, read off the rows' variables with ``at``."""
+        return DualsAt(method, problem, state, at)
+
+    # Where rows are not here.
+    def gap_sums(self, problem: Problem, W: Floats, duals: Any) -> tuple[Any, Floats]:
+        """The sums of a certificate, and its b; only where rows are not here."""
+        raise NotImplementedError(f"rows that are {self.where} are summed up part by part")
+
+    def keep(self, there: Any, problem: Problem, lanes: NDArray[np.intp]) -> Any:  # noqa: ARG002
+        """Of what it keeps of a run, that of some lanes, those of ``problem``."""
+        return there

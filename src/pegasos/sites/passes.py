@@ -1,0 +1,153 @@
+"""The passes of a run over rows, and the matrices of features x features that they add up."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from pegasos.sites import matrices
+from pegasos.sites.method import About, Bools, Floats, Kept, Pass, RowMethod
+
+if TYPE_CHECKING:
+    from pegasos.problem import Problem
+
+NONE: Mapping[str, Any] = {}
+"""Nothing to merge into: what a pass that replies with nothing is asked with."""
+
+
+class Passes(ABC):
+    """What a second-order solver asks of a site: passes over rows, and systems of equations.
+
+    Matrices stay where the site has them. Those on this machine are arrays of the run's state.
+    """
+
+    correctors: ClassVar[int] = 4
+    """How many centrality correctors an iteration may try."""
+
+    def __init__(self, problem: Problem, method: RowMethod, state: Kept, about: About) -> None:
+        """Go on with a run."""
+        self.problem, self.method, self.about = problem, method, about
+        self.sums, self.factored = method.matrix(state.arrays)
+
+    @abstractmethod
+    def ask(
+        self, name: str, lo: int, hi: int, into: Mapping[str, Floats] = NONE, /, **arguments: Any
+    ) -> None:
+        """Make the pass of that name over rows lo..hi-1, one of the site's ranges.
+
+        What it adds up and replies is merged into the arrays of ``into``, in place; the matrix, and
+        the vectors below it, into those of the run's state.
+        """
+
+    @abstractmethod
+    def swap(self, lanes: Bools) -> None:
+        """The other direction becomes the one in hand."""
+
+    @abstractmethod
+    def restart(self) -> None:
+        """The rows' variables become those of the start."""
+
+    def added_to(self, what: Pass, into: Mapping[str, Floats]) -> dict[str, Floats]:
+        """The arrays that a pass over one lane adds to; the matrix is the site's own."""
+        own = {a: self.sums if a == what.matrix else into[a] for a in what.adds}
+        if self.method.lanes:
+            own = {a: v if a == what.matrix else v[..., 0] for a, v in own.items()}
+        return own
+
+    def begin_matrix(self) -> None:
+        """The matrix becomes 0."""
+        matrix_of(self.sums)[...] = 0.0
+
+    def factor(
+        self, s: Floats, *, whole: Floats | None = None, last: Floats | None = None
+    ) -> Bools:
+        """Factor the matrix + s I: which lanes have a factor.
+
+        For a free intercept s is not added to the last entry, but ``last``; or as much as makes
+        that entry ``whole``, where some rows were left out of the matrix.
+        """
+        matrix, entry = matrix_of(self.sums), None
+        if whole is not None:
+            entry = max(0.0, float(whole[0]) - float(matrix[-1, -1]))
+        elif last is not None:
+            entry = float(last[0])
+        if self.factored is None:
+            self.factored = matrices.empty_factor(len(matrix))
+        found = matrices.factor(matrix, float(s[0]), entry, self.problem.threads, self.factored)
+        return np.array([found])
+
+    def solve(self, rhs: Floats, free: bool, direction: Floats) -> Floats:
+        """Write (dw, db) for the right-hand sides; (K,) rhs . solution, NaN where not finite."""
+        assert self.factored is not None
+        if self.method.lanes:
+            rhs, direction = np.ascontiguousarray(rhs[:, 0]), direction[:, 0]
+        return np.array([matrices.solve(self.factored, rhs, free, direction)])
+
+    def sharpen(self) -> bool:
+        """Make matrices more exact from now on; False if they are as exact as can be."""
+        return False
+
+    def astray(self, done: bool) -> bool:  # noqa: ARG002 - most look at all rows
+        """Whether all rows have to be looked at anew; ``done``: nothing more comes of the others.
+
+        A site may look at some rows only, where that steers as well.
+        """
+        return False
+
+    def look_again(self) -> bool:
+        """Hear that a certificate was not good enough; whether all rows are looked at anew."""
+        return False
+
+
+class LocalPasses(Passes):
+    """Those of one lane over rows in this process."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        method: RowMethod,
+        state: Kept,
+        about: About,
+        *,
+        swapped: bool = False,
+    ) -> None:
+        """Go on with the variables of the run's state."""
+        super().__init__(problem, method, state, about)
+        self.variables = state.arrays["rows"]
+        self.core = method.open(problem.core, self.variables, about, swapped=swapped)
+
+    def ask(
+        self, name: str, lo: int, hi: int, into: Mapping[str, Floats] = NONE, /, **arguments: Any
+    ) -> None:
+        """One call of the core, which adds to the arrays themselves."""
+        what = self.method.passes[name]
+        lanes = self.method.lanes
+        given = [one_lane(arguments[a]) if lanes else arguments[a] for a in what.takes]
+        given += self.added_to(what, into).values()
+        what.collect(getattr(self.core, name)(lo, hi, *given), into, lanes=lanes)
+
+    def swap(self, lanes: Bools) -> None:  # noqa: ARG002 - there is but one
+        """The other direction becomes the one in hand."""
+        self.core.swap()
+
+    def restart(self) -> None:
+        """The rows' variables become those of the start."""
+        self.variables[...] = self.method.begin(self.problem, self.about)
+
+
+def one_lane(argument: Any) -> Any:
+    """An argument as the core takes it, which trains one lane: without the axis of lanes."""
+    return argument[..., 0] if isinstance(argument, np.ndarray) else argument
+
+
+def matrix_of(sums: Floats) -> Floats:
+    """The symmetric matrix that an array of sums begins with."""
+    return sums[: sums.shape[1]]
+
+
+def vectors_of(sums: Floats) -> Floats:
+    """The vectors below it."""
+    return sums[sums.shape[1] :]

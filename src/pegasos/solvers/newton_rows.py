@@ -1,0 +1,114 @@
+"""Newton's part in the rows: their slacks, and the passes that an iteration asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pegasos import _core
+from pegasos.certificate import Floats
+from pegasos.problem import Problem
+from pegasos.sites import Pass, Reply, RowMethod
+from pegasos.sites.method import About, Bools
+
+
+def _sampled(lo: int, hi: int, every: int) -> Bools:
+    """The core's sample: eight consecutive rows of every so many times eight."""
+    return np.asarray((np.arange(hi - lo) >> 3) % every == 0)
+
+
+def _along(
+    problem: Problem,  # noqa: ARG001
+    variables: Floats,  # noqa: ARG001
+    lo: int,
+    hi: int,
+    given: Mapping[str, Any],
+) -> Bools:
+    return _sampled(lo, hi, given["every"])
+
+
+def _changing(
+    problem: Problem, variables: Floats, lo: int, hi: int, given: Mapping[str, Any]
+) -> Bools:
+    """Rows that are curved or whose duals change, and a few more.
+
+    Those far on the right side of the kink have no dual, neither before nor after; those far on
+    the wrong side keep theirs, c, if they had one: before the first step, all are 0.
+    """
+    before, width = given["before"], given["width"]
+    slack = variables[0, lo:hi]
+    after = slack + given["step"] * variables[1, lo:hi]
+    far = 1 + 1e-6
+    right = (slack < -far * before - 1e-9) & (after < -far * width - 1e-9)
+    if before == 0:
+        right = after < -far * width - 1e-9
+    wrong = (slack > far * before + 1e-9) & (after > far * width + 1e-9)
+    needed = ~right if before == 0 or problem.loss == "squared_hinge" else ~(right | wrong)
+    return np.asarray(needed & _sampled(lo, hi, given["every"]))
+
+
+PASSES: Mapping[str, Pass] = MappingProxyType(
+    {
+        # Step along the direction, and look at the rows: their matrix where they are curved, and as
+        # the last row the change of sum a y x. ``totals``: the loss, sum a (- a^2 / 4c), what
+        # rounding the kink off leaves of the gap, sum a y.
+        "point": Pass(
+            ("every", "step", "before", "width", "constant"),
+            adds=("sums",),
+            replies=(Reply("totals", "sum", 4),),
+            matrix="sums",
+            only=_changing,
+        ),
+        # The change of the slacks along a direction.
+        "along": Pass(("every", "dw", "db"), weights=frozenset({"dw"}), only=_along),
+        # Slope and curvature of the loss, so far along the direction.
+        "line": Pass(("every", "step", "width"), replies=(Reply("line", "sum", 2),), reads=False),
+    }
+)
+
+
+class NewtonRows(RowMethod):
+    """Rows of slacks m = 1 - y f, and of their changes along a direction."""
+
+    name: ClassVar[str] = "newton"
+    passes: ClassVar[Mapping[str, Pass]] = PASSES
+
+    def begin(self, problem: Problem, about: About) -> Floats:  # noqa: ARG002
+        """The slacks of w = 0."""
+        rows = np.zeros((_core.Newton.ARRAYS, problem.n))
+        rows[0] = 1.0
+        return rows
+
+    def open(
+        self,
+        core: _core.Problem,
+        variables: Floats,
+        about: About,  # noqa: ARG002
+        *,
+        swapped: bool = False,  # noqa: ARG002 - there is one direction
+    ) -> Any:
+        """The core's passes."""
+        return _core.Newton(core, variables)
+
+    def duals(self, problem: Problem, variables: Floats, at: float, lo: int, hi: int) -> Floats:
+        """The derivatives of the loss, rounded off within ``at`` of its kink."""
+        m, duals = variables[0, lo:hi, None], problem.costs(lo, hi)
+        if problem.loss == "squared_hinge":
+            duals *= 2
+            duals *= np.maximum(m, 0.0)
+            return duals
+        share = m * (0.5 / at)
+        share += 0.5
+        duals *= np.clip(share, 0.0, 1.0, out=share)
+        return duals
+
+    def matrix(self, arrays: Mapping[str, NDArray[Any]]) -> tuple[Floats, Floats | None]:
+        """With the vector below it; a factor is used once."""
+        return arrays["sums"], None
+
+
+ROWS = NewtonRows()
