@@ -151,7 +151,7 @@ def test_rows_that_left_a_list_come_back(news):
     assert state["active"].sum() < y.size
     solver.refused(problem, state)
     assert state["active"].sum() == y.size
-    for lo, hi in problem.rows.blocks.ranges():
+    for lo, hi in problem.site.ranges(problem):
         np.testing.assert_array_equal(np.sort(state["rows"][0, lo:hi]), np.arange(hi - lo))
 
 
