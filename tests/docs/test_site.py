@@ -54,8 +54,8 @@ def test_links_between_files_become_links_between_pages():
     text = "[m](../benchmarks/results/gpu.md) [c](cluster.md) ![p](cluster.png) `[x](no.md)`"
     expected = "[m](benchmarks/gpu.md) [c](cluster.md) ![p](cluster.png) `[x](no.md)`"
     assert included.relinked("gpu.md", text) == expected
-    own = included.relinked("project/contributing.md", "[a](ARCHITECTURE.md#five-nouns)")
-    assert own == "[a](architecture.md#five-nouns)"
+    own = included.relinked("project/contributing.md", "[a](ARCHITECTURE.md#the-nouns)")
+    assert own == "[a](architecture.md#the-nouns)"
     out = "[docs](docs/gpu.md) [web](https://example.org/x)"
     expected = "[docs](../gpu.md) [web](https://example.org/x)"
     assert included.relinked("project/architecture.md", out) == expected
