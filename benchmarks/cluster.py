@@ -27,12 +27,12 @@ from sklearn.linear_model import SGDClassifier
 import pegasos
 import pegasos.dask
 from benchmarks import datasets, machine, store
-from pegasos.dask.cluster import Cluster
 from pegasos.dask.fitting import describe, lanes_of, set_lanes
-from pegasos.dask.problem import cluster_rows
-from pegasos.dask.rounds import DESK_SHARE, ClusterDual
-from pegasos.dask.source import source_of
 from pegasos.data.synthetic import make_news
+from pegasos.sites.cluster.cluster import Cluster
+from pegasos.sites.cluster.rounds import DESK_SHARE, ClusterDual
+from pegasos.sites.cluster.site import cluster_rows
+from pegasos.sites.cluster.source import source_of
 from pegasos.tasks.options import checked_training
 
 TOL = 1e-3

@@ -13,8 +13,8 @@ from sklearn.base import clone
 
 import pegasos
 import pegasos.dask
-from pegasos.dask.loading import load_chunks
-from pegasos.dask.part import Lanes, Part
+from pegasos.sites.cluster.loading import load_chunks
+from pegasos.sites.cluster.part import Lanes, Part
 from pegasos.testing.chunked import blocks, text, toy
 from pegasos.testing.toys import separable
 
@@ -217,7 +217,7 @@ def test_folds_depend_on_the_seed_and_the_chunk_alone():
 
 
 def test_weights_in_some_parts_only(client):
-    """Rows without weights weigh one each, on the desk too."""
+    """Rows without weights weigh one each, those that the client moves too."""
     X, y = text()
     w = np.ones(y.size)
     w[700:] = 0.05

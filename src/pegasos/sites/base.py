@@ -55,6 +55,21 @@ class Site(ABC):
         """
         return solver
 
+    def discourages(self, solver: Any, problem: Problem, tol: float, epochs: float) -> str | None:  # noqa: ARG002
+        """Why ``auto`` should not begin with a solver; None: it should.
+
+        What would take over costs ``epochs`` of its passes.
+        """
+        return None
+
+    def of_lanes(self, lanes: NDArray[np.intp]) -> Site:  # noqa: ARG002 - most keep nothing of them
+        """The site of some of the lanes."""
+        return self
+
+    def class_costs(self) -> tuple[Floats, Floats] | None:
+        """(K,) sums of c over y = +1 and over y = -1, where labels are not here; else None."""
+        return None
+
     @property
     def has_rows(self) -> bool:
         """Whether the rows are what parts hold, not made from that: one row may be visited."""

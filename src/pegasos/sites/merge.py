@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Reply = dict[str, tuple[str, Any]]
-"""By name: how values are merged (``"sum"``, ``"min"``, ``"each"``), and the value."""
+"""By name: how values are merged (``"sum"``, ``"min"``, ``"max"``, ``"each"``), and the value."""
 
 
 class Thin:
@@ -67,6 +67,8 @@ def merge(total: Reply, reply: Reply) -> Reply:
             total[name] = (how, first + second)
         elif how == "min":
             total[name] = (how, np.minimum(total[name][1], value))
+        elif how == "max":
+            total[name] = (how, np.maximum(total[name][1], value))
         else:
             total[name][1].update(value)
     return total

@@ -21,15 +21,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pegasos.certificate import Floats
-from pegasos.dask.loading import Loaded, load_chunks, threads_of, widened
-from pegasos.dask.local import padded
-from pegasos.dask.passes import LanePasses
-from pegasos.dask.reply import Reply, merge
-from pegasos.dask.sums import CertifiedPart
 from pegasos.problem import Intercept, Loss, Problem, lanes_over
 from pegasos.rows import Rows, as_rows
-from pegasos.solvers.interior import Lightened
-from pegasos.tasks.labels import one_vs_rest
+from pegasos.sites.cluster.loading import Loaded, load_chunks, threads_of, widened
+from pegasos.sites.cluster.part_duals import padded
+from pegasos.sites.cluster.part_passes import PartPasses, Shapes
+from pegasos.sites.cluster.part_sums import CertifiedPart
+from pegasos.sites.merge import Reply, merge
+from pegasos.sites.method import About, Bools, RowMethod
 
 
 @dataclass(frozen=True)
@@ -67,7 +66,7 @@ class Part(CertifiedPart):
         self.X, self.y, self.weight, self.chunks = loaded
         self.n = int(self.X.shape[0])
         self.rows = as_rows(self.X, n_jobs=threads) if self.n else None
-        self.passes: dict[int, LanePasses] = {}
+        self.passes: dict[int, PartPasses] = {}
         self.looked: dict[tuple[int, ...], Any] = {}
         self.lock = threading.Lock()
         self.generation = 0  # of the client's, in which it was last spoken to
@@ -130,7 +129,10 @@ class Part(CertifiedPart):
                 raise ValueError(f"y must hold -1, 0 and +1, got {labels[tuple(bad[0])]!r}")
             return labels.astype(np.int8)
         codes = np.searchsorted(lanes.classes, self.y)
-        labels, _, _ = one_vs_rest(codes, np.ones(lanes.classes.size))
+        K = lanes.classes.size
+        # Of two classes the second is the positive one.
+        labels = np.where(codes[:, None] == np.arange(K)[1 if K == 2 else 0 :], 1, -1)
+        labels = labels.astype(np.int8)
         if not lanes.folds:
             return labels
         fold = self.fold_of_rows(codes)
@@ -173,20 +175,31 @@ class Part(CertifiedPart):
             out[1, k] = weight[held & (guess == codes)].sum()
         return {"held_out": ("sum", out)}
 
-    def start_passes(self, lane: int, kind: str, start: Lightened) -> Reply:
+    def start_passes(self, lane: int, method: RowMethod, about: About) -> Reply:
         """Begin a second-order solver's run on a lane."""
         if self.rows is not None:
-            self.passes[lane] = LanePasses(self.problem.take(np.array([lane])), kind, start)
+            self.passes[lane] = PartPasses(self.problem.take(np.array([lane])), method, about)
         return {}
 
-    def run_pass(self, lane: int, method: str, arguments: tuple[Any, ...]) -> Reply:
-        """One of its passes; they are in ``pegasos.dask.passes``."""
+    def run_pass(self, lane: int, name: str, shapes: Shapes, arguments: dict[str, Any]) -> Reply:
+        """One of its passes."""
         if self.rows is None:
             return {}
         if lane not in self.passes:
-            return {"lost": ("each", {self.name: True})}  # it came up anew
-        reply: Reply = getattr(self.passes[lane], method)(*arguments)
-        return reply
+            return self.lost()
+        return self.passes[lane].reply(name, shapes, arguments)
+
+    def change_passes(self, lane: int, swap: Bools | None) -> Reply:
+        """Swap directions; None: the variables become those of the start."""
+        if self.rows is None:
+            return {}
+        if lane not in self.passes:
+            return self.lost()
+        if swap is None:
+            self.passes[lane].restart()
+        else:
+            self.passes[lane].swap(swap)
+        return {}
 
     def end_passes(self, lane: int) -> Reply:
         """Forget the lane's variables."""
