@@ -16,10 +16,10 @@ from pegasos.history import History, Pace, Record, want_records
 from pegasos.limits import Limits
 from pegasos.outcome import Callback, Monitor, Outcome, StopReason
 from pegasos.problem import Problem
+from pegasos.sites.policy import Policy, State
 from pegasos.snapshot import Arrays, Lanes, Model
 from pegasos.solvers import Choice, Solver, restored
 from pegasos.solvers.auto import fixed
-from pegasos.solvers.base import State
 from pegasos.solvers.restored import expect
 
 if TYPE_CHECKING:
@@ -190,9 +190,10 @@ class RunState:
         self.solver = self.policy()
         self.changes += 1
 
-    def policy(self) -> Any:
+    def policy(self) -> Policy:
         """What is run for the solver at work, where the rows are."""
-        return self.whole.site.policy(self.choice.solver.aimed_at(self.tol))
+        policy: Policy = self.whole.site.policy(self.choice.solver.aimed_at(self.tol))
+        return policy
 
     def shown(self) -> Certificate:
         """The certificate as users see it."""

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pegasos.certificate import Floats
+from pegasos.dask import labels
 from pegasos.driver import run
 from pegasos.fleet import run_lanes
 from pegasos.interrupt import Interruption
@@ -122,9 +123,10 @@ def lanes_of(
         _, positive, negative = one_vs_rest(np.zeros(0, dtype=np.intp), weights)
         total = np.full(positive.size, totals.sum())
     s = regularization(training.lam, training.C, total)
+    made = labels.signs if classes is None else labels.OneVsRest(classes)
+    scaling = training.intercept_scaling if training.intercept == "regularized" else 0.0
     return classes, Lanes(
-        classes, positive, negative, s, total, training.intercept,
-        training.intercept_scaling if training.intercept == "regularized" else 0.0,
+        made, positive, negative, s, total, training.intercept, scaling,
         _step_scaling(some, training, s), training.loss, max(a["features"] for a in some),
     )  # fmt: skip
 

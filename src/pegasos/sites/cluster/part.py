@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -24,18 +24,24 @@ from pegasos.certificate import Floats
 from pegasos.problem import Intercept, Loss, Problem, lanes_over
 from pegasos.rows import Rows, as_rows
 from pegasos.sites.cluster.loading import Loaded, load_chunks, threads_of, widened
-from pegasos.sites.cluster.part_duals import padded
 from pegasos.sites.cluster.part_passes import PartPasses, Shapes
 from pegasos.sites.cluster.part_sums import CertifiedPart
 from pegasos.sites.merge import Reply, merge
 from pegasos.sites.method import About, Bools, RowMethod
 
 
+class LabelsOf(Protocol):
+    """Makes the lanes' labels; it travels to the parts."""
+
+    def __call__(self, part: Part) -> NDArray[np.int8]:
+        """(n, K) in {-1, 0, +1} of a part's rows."""
+
+
 @dataclass(frozen=True)
 class Lanes:
     """The binary problems of all parts; arrays of one entry per lane."""
 
-    classes: NDArray[Any] | None  # lanes are one-vs-rest; None: y holds the signs of every lane
+    labels: LabelsOf
     positive: Floats
     negative: Floats
     s: Floats
@@ -45,8 +51,6 @@ class Lanes:
     step_scaling: float  # the same where duals are moved: a free intercept needs one there, too
     loss: Loss
     features: int
-    folds: int = 0  # lanes are those of every fold, one fold after the other
-    seed: int = 0  # of the folds
 
     @property
     def count(self) -> int:
@@ -103,7 +107,7 @@ class Part(CertifiedPart):
         if self.X.shape[1] < lanes.features:
             self.X = widened(self.X, lanes.features)
             self.rows = as_rows(self.X, n_jobs=self.threads)
-        self.labels = self._labels(lanes)
+        self.labels = lanes.labels(self)
         if self.weight is not None:  # a weight of zero is a row that is not there
             self.labels[self.weight[:, 0] == 0] = 0
         if lanes.intercept == "regularized":
@@ -121,59 +125,9 @@ class Part(CertifiedPart):
         counts = [*(np.count_nonzero(side, axis=1) for side in signs), *(s @ weight for s in signs)]
         return {"counts": ("sum", np.stack(counts).astype(float))}
 
-    def _labels(self, lanes: Lanes) -> NDArray[np.int8]:
-        if lanes.classes is None:
-            labels = np.asarray(self.y)
-            bad = np.argwhere(~np.isin(labels, (-1, 0, 1)))
-            if bad.size:
-                raise ValueError(f"y must hold -1, 0 and +1, got {labels[tuple(bad[0])]!r}")
-            return labels.astype(np.int8)
-        codes = np.searchsorted(lanes.classes, self.y)
-        K = lanes.classes.size
-        # Of two classes the second is the positive one.
-        labels = np.where(codes[:, None] == np.arange(K)[1 if K == 2 else 0 :], 1, -1)
-        labels = labels.astype(np.int8)
-        if not lanes.folds:
-            return labels
-        fold = self.fold_of_rows(codes)
-        return np.concatenate(
-            [np.where(fold[:, None] == k, 0, labels) for k in range(lanes.folds)], axis=1
-        ).astype(np.int8)
-
-    def fold_of_rows(self, codes: NDArray[np.intp]) -> NDArray[np.intp]:
-        """The fold that holds a row out: the rows of a class in a chunk are dealt to all of them.
-
-        Chunks begin with different folds, and what they deal depends on nothing but their number.
-        """
-        assert self.lanes.classes is not None
-        folds, fold = self.lanes.folds, np.empty(self.n, dtype=np.intp)
-        first = 0
-        for number, size in self.chunks:
-            rng = np.random.default_rng([self.lanes.seed, number])
-            order = first + rng.permutation(size)
-            start = rng.integers(folds)
-            for code in range(self.lanes.classes.size):
-                rows = order[codes[order] == code]
-                fold[rows] = (np.arange(rows.size) + start + code) % folds
-            first += size
-        return fold
-
-    def score(self, W: Floats, b: Floats) -> Reply:
-        """Of every fold: the weight of the rows held out, and of those that its model has right."""
-        if self.rows is None or self.lanes.classes is None:
-            return {}
-        z = self.rows.products(padded(W), W.shape[1], self.threads) + b
-        codes = np.searchsorted(self.lanes.classes, self.y)
-        fold = self.fold_of_rows(codes)
-        weight = np.ones(self.n) if self.weight is None else self.weight[:, 0]
-        out = np.zeros((2, self.lanes.folds))
-        for k, scores in enumerate(np.split(z, self.lanes.folds, axis=1)):
-            held = fold == k
-            one = scores.shape[1] == 1
-            guess = (scores[:, 0] > 0).astype(np.intp) if one else scores.argmax(axis=1)
-            out[0, k] = weight[held].sum()
-            out[1, k] = weight[held & (guess == codes)].sum()
-        return {"held_out": ("sum", out)}
+    def apply(self, function: Callable[..., Reply], **arguments: Any) -> Reply:
+        """What a function makes of the part."""
+        return {} if self.rows is None else function(self, **arguments)
 
     def start_passes(self, lane: int, method: RowMethod, about: About) -> Reply:
         """Begin a second-order solver's run on a lane."""
