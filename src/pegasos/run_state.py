@@ -192,8 +192,7 @@ class RunState:
 
     def policy(self) -> Policy:
         """What is run for the solver at work, where the rows are."""
-        policy: Policy = self.whole.site.policy(self.choice.solver.aimed_at(self.tol))
-        return policy
+        return self.whole.site.policy(self.choice.solver.aimed_at(self.tol))
 
     def shown(self) -> Certificate:
         """The certificate as users see it."""

@@ -221,3 +221,10 @@ def test_user_errors_come_through(client):
 
     with pytest.raises(FileNotFoundError, match=r"gone\.parquet"):
         pegasos.dask.solve([dask.delayed(broken)()], C=1.0)
+
+
+def test_replies_have_a_largest_value():
+    total = {}
+    for k in (2.0, 1.0):
+        merge(total, {"a": ("max", np.array([k]))})
+    assert total["a"][1] == 2.0

@@ -21,6 +21,7 @@ from pegasos.sites.cluster.remote_passes import RemotePasses
 from pegasos.sites.cluster.rounds import Rounds
 from pegasos.sites.method import About, DualsAt, Floats, Kept, RowMethod
 from pegasos.sites.passes import Passes
+from pegasos.sites.policy import Policy
 
 # A message that has room for fewer rows makes parts take many rounds to agree: a second-order
 # solver is worth so many passes of DualCoordinate then.
@@ -87,7 +88,7 @@ class ClusterSite(Site):
             "'interior' do"
         )
 
-    def policy(self, solver: Any) -> Any:
+    def policy(self, solver: Policy) -> Policy:
         """Steps are made in rounds."""
         return Rounds(solver, self.tol) if isinstance(solver, LocalSteps) else solver
 
