@@ -27,12 +27,12 @@ from sklearn.linear_model import SGDClassifier
 import pegasos
 import pegasos.dask
 from benchmarks import datasets, machine, store
-from pegasos.dask.cluster import Cluster
 from pegasos.dask.fitting import describe, lanes_of, set_lanes
-from pegasos.dask.problem import cluster_rows
-from pegasos.dask.rounds import DESK_SHARE, ClusterDual
-from pegasos.dask.source import source_of
 from pegasos.data.synthetic import make_news
+from pegasos.sites.cluster import rounds as cluster_rounds
+from pegasos.sites.cluster.cluster import Cluster
+from pegasos.sites.cluster.rounds import HARD_ROWS_SHARE, Rounds
+from pegasos.sites.cluster.source import source_of
 from pegasos.tasks.options import checked_training
 
 TOL = 1e-3
@@ -228,16 +228,17 @@ def model(repeat):
         "Rounds to a certified 1e-3, generated news of 200,000 rows, C = 1, no intercept:",
         "",
     ]
-    found = _rounds_by_workers((1, 2, 4, 8, 16), ClusterDual())
-    bare = _rounds_by_workers((2, 4, 8, 16), ClusterDual(desk_bytes=0.0))
+    found = _rounds_by_workers((1, 2, 4, 8, 16))
+    with no_hard_rows():
+        bare = _rounds_by_workers((2, 4, 8, 16))
     lines += [
         "| workers | " + " | ".join(str(k) for k in found) + " |",
         "|---" * (len(found) + 1) + "|",
         "| rounds | " + " | ".join(f"{r:g}" for r in found.values()) + " |",
-        "| without a desk | 1 machine | " + " | ".join(f"{r:g}" for r in bare.values()) + " |",
+        "| without hard rows | 1 machine | " + " | ".join(f"{r:g}" for r in bare.values()) + " |",
         "",
     ]
-    constants = {"value": value, "round": [a, b, c], "rounds": found, "without_desk": bare}
+    constants = {"value": value, "round": [a, b, c], "rounds": found, "without_hard_rows": bare}
     store.write("cluster_constants", constants)
     return lines[:-1]
 
@@ -272,11 +273,11 @@ def _round_seconds(client, count, d, repeat):
     cluster = Cluster(client, source_of(on_workers(client, X, y, count)), 60.0, 1)
     try:
         about = describe(cluster)
-        rows = cluster_rows(about)
-        _, lanes = lanes_of(about, rows, training, None, False)
-        problem = set_lanes(cluster, rows, lanes)
-        solver = ClusterDual(desk_bytes=0.0)
-        state = solver.start(problem, 0)
+        _, lanes = lanes_of(about, training, None, False)
+        problem = set_lanes(cluster, about, lanes, TOL)
+        solver = Rounds(pegasos.DualCoordinate(), TOL)
+        with no_hard_rows():
+            state = solver.start(problem, 0)
         times = []
         for _ in range(5 * repeat):
             began = time.perf_counter()
@@ -287,6 +288,16 @@ def _round_seconds(client, count, d, repeat):
         cluster.close()
 
 
+@contextmanager
+def no_hard_rows():
+    """None comes to the client."""
+    share, cluster_rounds.HARD_ROWS_SHARE = cluster_rounds.HARD_ROWS_SHARE, 0.0
+    try:
+        yield
+    finally:
+        cluster_rounds.HARD_ROWS_SHARE = share
+
+
 def _fitted(seconds):
     """a + b workers + c workers features, by least squares of relative errors."""
     rows = [[1.0, count, count * d] for count, d in seconds]
@@ -295,14 +306,14 @@ def _fitted(seconds):
     return np.maximum(found, 0.0)
 
 
-def _rounds_by_workers(counts, solver):
+def _rounds_by_workers(counts):
     """Workers are threads here: how many rounds it takes does not depend on speed."""
     X, y = make_news(200_000)
     found = {}
     for count in counts:
         with workers(count, processes=False) as client:
             result = pegasos.dask.solve(
-                on_workers(client, X, y, count), C=1.0, intercept="none", seed=0, solver=solver
+                on_workers(client, X, y, count), C=1.0, intercept="none", seed=0, solver="dual"
             )
             found[count] = result.epochs
             print(f"{count} workers: {result.epochs:g} rounds", flush=True)
@@ -314,7 +325,7 @@ EPOCHS = 2 + 1  # passes over its rows that a worker makes in a round: two of st
 
 
 CLIENT = 16e9  # bytes of memory: assumed
-HARD_ROWS = 0.085  # of all rows, that come to the desk: so many of 200,000 generated ones
+HARD_ROWS = 0.085  # of all rows, that come to the client: so many of 200,000 generated ones
 FIRST_ROUNDS = 4  # in which none come, or few
 
 
@@ -323,17 +334,17 @@ def simulate(_):
     constants = store.read("cluster_constants")
     value, (a, b, _) = constants["value"], constants["round"]
     found = {int(k): rounds_ for k, rounds_ in constants["rounds"].items()}
-    bare = {int(k): rounds_ for k, rounds_ in constants["without_desk"].items()}
+    bare = {int(k): rounds_ for k, rounds_ in constants["without_hard_rows"].items()}
     workers_ = 2 ** np.arange(1, 9)
     values, d = 75, 47_236
     in_message = 5.6 * d / (8 * values + 33)
-    most = DESK_SHARE * CLIENT / (8 * values) / HARD_ROWS
+    most = HARD_ROWS_SHARE * CLIENT / (8 * values) / HARD_ROWS
     lines = [
         "**A simulation, not a measurement**: seconds to a certified 1e-3 on rows like those of "
         f"RCV1 ({values} values, {d:,} features), from the constants above. Assumed: workers of "
         f"one thread, {NETWORK / 1e9:g} GB/s each; {HARD_ROWS:.1%} of the rows are hard, and "
-        f"{in_message:.0f} fit a worker's message: it takes so many rounds until they are on the "
-        "desk, at least those measured with one, at most those without. A client of "
+        f"{in_message:.0f} fit a worker's message: it takes so many rounds until they are on "
+        "the client, at least those measured with hard rows there, at most without. A client of "
         f"{CLIENT / 1e9:g} GB has room for those of {most:.0e} rows. Beyond {max(found)} workers "
         "measured rounds stay what they are. One machine needs 8 passes, and memory for all rows.",
         "",

@@ -160,7 +160,7 @@ def certify(
     """
     if not problem.site.here:
         total, b = problem.site.gap_sums(problem, W, duals)
-        return certificate(problem, W, b, total, give_up), b
+        return certificate(problem, W, b, total), b
     free = problem.intercept == "free"
     total = GapSums.zeros(problem)
     products = np.empty((problem.n, problem.lanes)) if free and not as_is else None

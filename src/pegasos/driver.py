@@ -8,9 +8,9 @@ a function of the rows visited, never of the clock, so results do not depend on 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,7 @@ from pegasos.limits import Limits
 from pegasos.outcome import Callback, Monitor, Outcome, StopReason
 from pegasos.problem import Problem
 from pegasos.run_state import RunState
+from pegasos.sites.errors import InterruptedSiteError, PartsLostError, SiteFailedError
 from pegasos.snapshot import Lanes
 from pegasos.solvers import Choice, Solver
 
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 _CERTIFY_AFTER_INTERRUPT = 0.3  # seconds an interrupted run may spend to certify its last model
 _LARGE_WEIGHTS = 1 << 24  # entries of W that take too long to go through for that
 _NEVER = 1 << 62
+
+Asked = TypeVar("Asked")
 
 
 def run(
@@ -83,12 +86,28 @@ class _Run(RunState):
 
     def run(self, interruption: Interruption) -> Outcome:
         self.interruption = interruption
+        try:
+            self.train()
+        except InterruptedSiteError:  # its replies are not waited for
+            self.cut_off("interrupted")
+        except SiteFailedError as failure:
+            self.cut_off("cluster_failed")
+            self.reason = f"the cluster failed: {failure}"
+        return self.outcome()
+
+    def cut_off(self, reason: StopReason) -> None:
+        """End with the model that was certified last."""
+        self.reasons.append(reason)
+        self.seen_before = self.records[-1].examples if self.records else 0
+
+    def train(self) -> None:
+        """Train all lanes, or as many as a limit lets."""
         saved = None if self.part is None else self.part.load()
         if saved is None:
             self.waiting = self.groups(np.arange(self.whole.lanes), 0)
             self.begin(*self.waiting.pop(0))
         elif self.restore(*saved):
-            return self.outcome()
+            return
         while True:
             self.reasons.append(self.loop())
             self.seen_before += self.state.seen
@@ -101,7 +120,6 @@ class _Run(RunState):
             self.begin(*self.waiting.pop(0))
         if self.part is not None and not self.cut_short and self.reasons[-1] != "callback":
             self.part.finish(*self.saved(ended=True))
-        return self.outcome()
 
     def groups(self, lanes: NDArray[np.intp], spent: int) -> list[Lanes]:
         """Lanes that are trained together; ``spent`` rows were visited for them before."""
@@ -203,9 +221,11 @@ class _Run(RunState):
             began = time.perf_counter()
             before = self.state.seen
             with self.blaming():
-                reached = self.solver.advance(
-                    self.problem, self.state, work=self.slice_rows, stop_seen=stop_seen,
-                    stop_steps=stop_steps,
+                reached = self.despite_losses(
+                    lambda: self.solver.advance(
+                        self.problem, self.state, work=self.slice_rows, stop_seen=stop_seen,
+                        stop_steps=stop_steps,
+                    )
                 )  # fmt: skip
             spent = time.perf_counter() - began
             tick(self.callbacks, self.pace())
@@ -259,7 +279,7 @@ class _Run(RunState):
         except GaveUp:
             return False
         b = self.intercepts(weights)
-        proof = self.solver.certify(self.problem, self.state, weights, b, patience.over)
+        proof = self.proven(weights, b, patience.over)
         if proof is None:
             return False
         certificate, b = proof
@@ -288,6 +308,24 @@ class _Run(RunState):
         if self.live.size:
             self.solver.refused(self.problem, self.state)
         return True
+
+    def despite_losses(self, ask: Callable[[], Asked]) -> Asked:
+        """What was asked of the site, again after each loss of parts.
+
+        The model to be certified stays: any duals prove something about it.
+        """
+        while True:
+            try:
+                return ask()
+            except PartsLostError:
+                self.state = self.solver.stale(self.problem, self.state)
+
+    def proven(
+        self, weights: Floats, b: Floats, give_up: GiveUp
+    ) -> tuple[Certificate, Floats] | None:
+        return self.despite_losses(
+            lambda: self.solver.certify(self.problem, self.state, weights, b, give_up)
+        )
 
     def with_weights(self, weights: Floats, give_up: GiveUp) -> Floats:
         """The weights of all lanes, those of the live ones new; what is kept stays whole."""

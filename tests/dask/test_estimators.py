@@ -13,8 +13,7 @@ from sklearn.base import clone
 
 import pegasos
 import pegasos.dask
-from pegasos.dask.loading import load_chunks
-from pegasos.dask.part import Lanes, Part
+from pegasos.dask.labels import OneVsRest
 from pegasos.testing.chunked import blocks, text, toy
 from pegasos.testing.toys import separable
 
@@ -205,19 +204,18 @@ def test_estimators_can_be_copied_and_saved_without_their_client(client, tmp_pat
 def test_folds_depend_on_the_seed_and_the_chunk_alone():
     """Not on which worker has it, nor on its neighbours there; every class goes to all folds."""
     _, y = toy(classes=3)
+    lanes = OneVsRest(np.arange(3), 4, 7)
     found = {}
     for key, numbers in (("a", [0, 1]), ("b", [2]), ("c", [0]), ("d", [1, 2])):
-        chunks = [(np.zeros((300, 1)), y[300 * k : 300 * (k + 1)], None) for k in numbers]
-        part = Part(key, load_chunks(numbers, chunks), 1)
-        part.lanes = Lanes(np.arange(3), *(np.ones(3),) * 4, "none", 0.0, 0.0, "hinge", 1, 4, 7)
-        found[key] = part.fold_of_rows(part.y)
+        codes = np.concatenate([y[300 * k : 300 * (k + 1)] for k in numbers])
+        found[key] = lanes.fold_of_rows(codes, [(k, 300) for k in numbers])
     one = np.concatenate([found["a"], found["b"]])
     assert np.array_equal(one, np.concatenate([found["c"], found["d"]]))
     assert np.bincount(one * 3 + y, minlength=12).min() > 40
 
 
 def test_weights_in_some_parts_only(client):
-    """Rows without weights weigh one each, on the desk too."""
+    """Rows without weights weigh one each, those that the client moves too."""
     X, y = text()
     w = np.ones(y.size)
     w[700:] = 0.05

@@ -70,7 +70,7 @@ def ready():
     """Import what a worker needs, which takes its while; its process."""
     import os
 
-    import pegasos.dask.part  # noqa: F401
+    import pegasos.sites.cluster.part  # noqa: F401
 
     return os.getpid()
 

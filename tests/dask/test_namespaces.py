@@ -73,7 +73,7 @@ class Hosts:
 
 def ready():
     """Import what a worker needs, which takes its while."""
-    import pegasos.dask.part  # noqa: F401
+    import pegasos.sites.cluster.part  # noqa: F401
 
 
 @pytest.fixture

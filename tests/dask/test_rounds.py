@@ -10,12 +10,12 @@ import dask
 import dask.array as da
 import numpy as np
 import pytest
-from pegasos.dask.reply import Thin, dense, merge, thin
 
 import pegasos
 import pegasos.dask
-from pegasos.dask.cluster import Cluster
-from pegasos.dask.packed import pack, unpack
+from pegasos.sites.cluster.cluster import Cluster
+from pegasos.sites.cluster.compressed import compress, expand
+from pegasos.sites.merge import Thin, dense, merge, thin
 from pegasos.testing.chunked import blocks, text
 
 
@@ -166,7 +166,7 @@ def test_parts_are_let_go(client):
     def held():
         import gc
 
-        from pegasos.dask.part import HELD
+        from pegasos.sites.cluster.part import HELD
 
         gc.collect()
         return sorted(HELD)
@@ -177,14 +177,14 @@ def test_parts_are_let_go(client):
     assert not any(client.run(held).values())
 
 
-def test_packed_duals_are_the_same():
+def test_compressed_duals_are_the_same():
     rng = np.random.default_rng(0)
     largest = rng.random((37, 3))
     largest[::5] = 0.0
     duals = largest * np.clip(3 * rng.random((37, 3)) - 1, 0, 1)
-    assert np.array_equal(unpack(pack(duals, largest), largest), duals)
+    assert np.array_equal(expand(compress(duals, largest), largest), duals)
     endless = np.where(largest > 0, np.inf, 0.0)  # the squared hinge's
-    assert np.array_equal(unpack(pack(duals, endless), endless), duals)
+    assert np.array_equal(expand(compress(duals, endless), endless), duals)
 
 
 def test_replies_are_merged():
@@ -221,3 +221,10 @@ def test_user_errors_come_through(client):
 
     with pytest.raises(FileNotFoundError, match=r"gone\.parquet"):
         pegasos.dask.solve([dask.delayed(broken)()], C=1.0)
+
+
+def test_replies_have_a_largest_value():
+    total = {}
+    for k in (2.0, 1.0):
+        merge(total, {"a": ("max", np.array([k]))})
+    assert total["a"][1] == 2.0

@@ -106,9 +106,9 @@ def _fit(
         from dask import delayed
         from distributed import Client
 
-        from pegasos.dask.errors import ClusterError
         from pegasos.dask.fitting import describe, on_cluster, train_on_cluster
-        from pegasos.dask.source import source_of
+        from pegasos.sites.cluster.source import source_of
+        from pegasos.sites.errors import ClusterError
     except ImportError:
         raise CommandError("--dask needs Dask: pip install 'pegasos[dask]'") from None
     try:

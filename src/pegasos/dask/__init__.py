@@ -6,15 +6,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pegasos.dask.errors import ClusterError
     from pegasos.dask.estimators import LinearSVC, LinearSVCCV
     from pegasos.dask.solving import solve
+    from pegasos.sites.errors import ClusterError
 
 __all__ = ["ClusterError", "LinearSVC", "LinearSVCCV", "solve"]
 
 # Workers import what they need alone: scikit-learn is not.
 _LAZY = {
-    "ClusterError": "pegasos.dask.errors",
+    "ClusterError": "pegasos.sites.errors",
     "LinearSVC": "pegasos.dask.estimators",
     "LinearSVCCV": "pegasos.dask.estimators",
     "solve": "pegasos.dask.solving",

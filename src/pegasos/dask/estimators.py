@@ -13,15 +13,15 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from pegasos.arguments import whole
-from pegasos.dask.client import DEFAULT_TIMEOUT, check_timeout, client_of
-from pegasos.dask.cluster import Cluster
 from pegasos.dask.fitting import Fitted, on_cluster, train_on_cluster
 from pegasos.dask.path import cross_validate_on_cluster
 from pegasos.dask.predictions import by_chunks
-from pegasos.dask.source import Source, is_collection, names_of, source_of
 from pegasos.estimators import cv, linear
 from pegasos.estimators.base import LinearClassifier
 from pegasos.estimators.classifier import users_level
+from pegasos.sites.cluster.client import DEFAULT_TIMEOUT, check_timeout, client_of
+from pegasos.sites.cluster.cluster import Cluster
+from pegasos.sites.cluster.source import Source, is_collection, names_of, source_of
 from pegasos.solvers import Solver
 from pegasos.tasks.training import Training
 

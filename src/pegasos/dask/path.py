@@ -10,18 +10,12 @@ from typing import Any
 import numpy as np
 
 from pegasos.certificate import Certificate, Floats
-from pegasos.dask.cluster import Cluster
-from pegasos.dask.errors import ClusterError, InterruptedRoundError, PartsLostError
-from pegasos.dask.fitting import (
-    describe,
-    lanes_of,
-    on_workers,
-    plan,
-    run_problem,
-    set_lanes,
-)
-from pegasos.dask.problem import ClusterProblem, cluster_rows
+from pegasos.dask.fitting import describe, lanes_of, run_problem, set_lanes
+from pegasos.dask.labels import OneVsRest
 from pegasos.outcome import Outcome
+from pegasos.problem import Problem
+from pegasos.sites.cluster.cluster import Cluster
+from pegasos.sites.errors import ClusterError, InterruptedSiteError, PartsLostError
 from pegasos.tasks.path import Path
 from pegasos.tasks.training import Training
 
@@ -33,7 +27,7 @@ def cross_validate_on_cluster(
 
     If the cluster fails, what was scored is in the path.
     """
-    problem = _folds(cluster, training, folds, class_weight)
+    problem, lanes = _folds(cluster, training, folds, class_weight)
     shape = (Cs.size, folds)
     scores, (epochs, seconds) = np.full(shape, np.nan), np.zeros((2, *shape))
     proof = Certificate(*np.full((3, *shape, problem.lanes // folds), np.nan))
@@ -45,14 +39,14 @@ def cross_validate_on_cluster(
             break
         here = problem.at(float(C))
         try:
-            outcome, error = _train(cluster, here, float(C), training, before)
-            if error is not None:
-                raise error
+            outcome = _train(cluster, here, float(C), training, before)
+            if cluster.error is not None:
+                raise cluster.error
             if outcome.stop_reason in ("interrupted", "callback", "max_time"):
                 ended = outcome.stop_reason
                 break
-            scores[c] = _score(cluster, outcome)
-        except InterruptedRoundError:
+            scores[c] = _score(cluster, lanes, outcome)
+        except InterruptedSiteError:
             ended = "interrupted"
             break
         except ClusterError as failure:
@@ -66,42 +60,43 @@ def cross_validate_on_cluster(
     return Path(Cs, scores, proof, epochs, seconds, None, None, ended), error
 
 
-def _folds(cluster: Cluster, training: Training, folds: int, class_weight: Any) -> ClusterProblem:
+def _folds(
+    cluster: Cluster, training: Training, folds: int, class_weight: Any
+) -> tuple[Problem, OneVsRest]:
     """The lanes of every fold, one fold after the other."""
     about = describe(cluster)
-    rows = cluster_rows(about)
-    _, lanes = lanes_of(about, rows, training, class_weight, signs=False)
+    classes, one = lanes_of(about, training, class_weight, signs=False)
+    assert classes is not None
+    labels = OneVsRest(classes, folds, training.seed)
+    positive, negative, scale, total = (
+        np.tile(each, folds) for each in (one.positive, one.negative, one.s, one.total_weight)
+    )
     lanes = replace(
-        lanes,
-        positive=np.tile(lanes.positive, folds),
-        negative=np.tile(lanes.negative, folds),
-        s=np.tile(lanes.s, folds),
-        total_weight=np.tile(lanes.total_weight, folds),
-        folds=folds,
-        seed=training.seed,
+        one, labels=labels, positive=positive, negative=negative, s=scale, total_weight=total
     )
     counts = cluster.keep("set_lanes", {"lanes": lanes})["counts"]
-    return set_lanes(cluster, rows, replace(lanes, total_weight=counts[2] + counts[3]))
+    lanes = replace(lanes, total_weight=counts[2] + counts[3])
+    return set_lanes(cluster, about, lanes, training.tol), labels
 
 
 def _train(
     cluster: Cluster,
-    problem: ClusterProblem,
+    problem: Problem,
     C: float,
     training: Training,
-    before: ClusterProblem | None,
-) -> tuple[Outcome, ClusterError | None]:
+    before: Problem | None,
+) -> Outcome:
     """All folds at one C, from the duals of the C before."""
     cluster.keep("at", {"C": C})
     if before is not None:
         # If parts are lost some start anew, and some as they were: any duals in the box will do.
         with suppress(PartsLostError):
             cluster.ask("scale", {"ratio": problem.s / before.s})
-    choice = on_workers(plan(training, problem))
-    return run_problem(cluster, problem, choice, training, binary=False)
+    return run_problem(cluster, problem, training, binary=False)
 
 
-def _score(cluster: Cluster, outcome: Outcome) -> Floats:
+def _score(cluster: Cluster, lanes: OneVsRest, outcome: Outcome) -> Floats:
     """The accuracy of each fold's model on the rows that it holds out."""
-    held, right = cluster.ask_again("score", {"W": outcome.W, "b": outcome.b})["held_out"]
+    score = {"function": lanes.score, "W": outcome.W, "b": outcome.b}
+    held, right = cluster.ask_again("apply", score)["held_out"]
     return np.asarray(np.divide(right, held, out=np.full(held.size, np.nan), where=held > 0))

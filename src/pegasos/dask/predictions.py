@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pegasos.dask.loading import as_matrix
-from pegasos.dask.source import row_chunks
+from pegasos.sites.cluster.loading import as_matrix
+from pegasos.sites.cluster.source import row_chunks
 
 
 def by_chunks(

@@ -9,13 +9,13 @@ from typing import Any, Literal
 import numpy as np
 
 from pegasos.arguments import functions
-from pegasos.dask.client import DEFAULT_TIMEOUT, check_timeout, client_of
 from pegasos.dask.fitting import on_cluster, train_on_cluster
-from pegasos.dask.source import source_of
 from pegasos.limits import Limits
 from pegasos.outcome import Callback
 from pegasos.problem import Intercept, Loss
 from pegasos.result import Result
+from pegasos.sites.cluster.client import DEFAULT_TIMEOUT, check_timeout, client_of
+from pegasos.sites.cluster.source import source_of
 from pegasos.solve import check_loss, check_scaling, check_tol, resolve_intercept
 from pegasos.solvers import Solver, by_name
 from pegasos.tasks.training import Training

@@ -11,7 +11,8 @@ sees where the rows are. This room offers:
 ``DualsAt``     duals that can be read off the rows' variables, wherever those are
 ``merge``       how replies of several parts become one
 
-The cluster's site is in ``pegasos.dask``, the device's in ``pegasos.gpu``.
+``pegasos.sites.policy`` is what the driver runs for a solver, ``pegasos.sites.cluster`` the site of
+rows on a Dask cluster; the device's is in ``pegasos.gpu``.
 """
 
 from pegasos.sites.base import Site

@@ -15,6 +15,7 @@ from pegasos.sites.passes import Passes
 if TYPE_CHECKING:
     from pegasos.problem import Problem
     from pegasos.rows import Rows
+    from pegasos.sites.policy import Policy
 
 Ranges = list[tuple[int, int]]
 Begun = tuple[dict[str, NDArray[Any]], Any]
@@ -48,12 +49,24 @@ class Site(ABC):
         """Why it does not run a solver, in words to users; None: it does."""
         return None
 
-    def policy(self, solver: Any) -> Any:
-        """What the driver runs for a solver: itself, or how its walks over rows combine here.
-
-        A policy has the driver's side of ``pegasos.solvers.base.Solver``.
-        """
+    def policy(self, solver: Policy) -> Policy:
+        """What the driver runs for a solver: itself, or how its walks over rows combine here."""
         return solver
+
+    def discourages(self, solver: Any, problem: Problem, tol: float, epochs: float) -> str | None:  # noqa: ARG002
+        """Why ``auto`` should not begin with a solver; None: it should.
+
+        What would take over costs ``epochs`` of its passes.
+        """
+        return None
+
+    def of_lanes(self, lanes: NDArray[np.intp]) -> Site:  # noqa: ARG002 - most keep nothing of them
+        """The site of some of the lanes."""
+        return self
+
+    def class_costs(self) -> tuple[Floats, Floats] | None:
+        """(K,) sums of c over y = +1 and over y = -1, where labels are not here; else None."""
+        return None
 
     @property
     def has_rows(self) -> bool:

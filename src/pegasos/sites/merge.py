@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-Reply = dict[str, tuple[str, Any]]
-"""By name: how values are merged (``"sum"``, ``"min"``, ``"each"``), and the value."""
+from pegasos.sites.method import COMBINE, Merge
+
+Reply = dict[str, tuple[Merge | Literal["each"], Any]]
+"""By name: how values are merged (``"sum"``, ``"min"``, ``"max"``, ``"each"``), and the value."""
 
 
 class Thin:
@@ -60,15 +62,15 @@ def merge(total: Reply, reply: Reply) -> Reply:
     for name, (how, value) in reply.items():
         if name not in total:
             total[name] = (how, dict(value) if how == "each" else value)
+        elif how == "each":
+            total[name][1].update(value)
         elif how == "sum":
             first, second = total[name][1], value
             if isinstance(second, Thin):  # it knows how to be added to an array
                 first, second = second, first
             total[name] = (how, first + second)
-        elif how == "min":
-            total[name] = (how, np.minimum(total[name][1], value))
         else:
-            total[name][1].update(value)
+            total[name] = (how, COMBINE[how](total[name][1], value))
     return total
 
 

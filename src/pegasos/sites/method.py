@@ -21,7 +21,7 @@ About = Mapping[str, Any]
 """What all parts have to know of a run before its first pass, by name."""
 
 Merge = Literal["sum", "min", "max"]
-_COMBINE: dict[Merge, np.ufunc] = {"sum": np.add, "min": np.minimum, "max": np.maximum}
+COMBINE: dict[Merge, np.ufunc] = {"sum": np.add, "min": np.minimum, "max": np.maximum}
 _NOTHING: dict[Merge, float] = {"sum": 0.0, "min": np.inf, "max": -np.inf}
 
 
@@ -69,7 +69,7 @@ class Pass:
 
 def merge_into(how: Merge, total: Floats, more: Floats) -> None:
     """Make ``total`` that of one more part."""
-    _COMBINE[how](total, more, out=total)
+    COMBINE[how](total, more, out=total)
 
 
 def nothing_yet(how: Merge, shape: tuple[int, ...]) -> Floats:

@@ -123,6 +123,9 @@ def choose(problem: Problem, tol: float) -> Choice:
     if epochs <= _NO_MORE_THAN:
         reason = f"{name}: for {shape} it costs as much as {epochs:.2g} passes of DualCoordinate"
         return replace(second, reason=reason)
+    discouraged = problem.site.discourages(DualCoordinate(), problem, tol, epochs)
+    if discouraged is not None:
+        return replace(second, reason=f"{name}: {discouraged}")
     return Choice(
         DualCoordinate(),
         f"DualCoordinate first; for {shape} {name} costs as much as {epochs:.3g} passes, and takes "

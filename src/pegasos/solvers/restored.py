@@ -17,7 +17,7 @@ from pegasos.certificate import DualsOf, blocks
 from pegasos.joint import feasible
 from pegasos.problem import Problem
 from pegasos.solvers import newton_phases, order, stream
-from pegasos.solvers.base import Solver, State
+from pegasos.sites.policy import Policy, State
 
 _MOST = 1 << 60  # of any counter
 _GROUP = {name: i for i, name in enumerate(_core.GROUP_CURSOR)}
@@ -26,7 +26,7 @@ _FEWEST_CHUNKS = 2048  # as in core/src/dual.cpp
 _INDICES = ("rows", "chunks", "batch", "deal")
 
 
-def check(solver: Solver, problem: Problem, state: State) -> None:
+def check(solver: Policy, problem: Problem, state: State) -> None:
     """Raise ValueError with what is wrong."""
     fresh = solver.start(problem, 0)
     _check_structure(state, fresh)
@@ -161,7 +161,7 @@ def _check_joint(problem: Problem, arrays: dict[str, NDArray[Any]]) -> None:
     expect(active > 0 or arrays["cursor"][_JOINT["recall"]], "a list is empty")
 
 
-def _check_duals(solver: Solver, problem: Problem, state: State) -> None:
+def _check_duals(solver: Policy, problem: Problem, state: State) -> None:
     if problem.joint:
         check_feasible(problem, lambda lo, hi: state["duals"][lo:hi])
         return

@@ -20,7 +20,7 @@ def toy(
 
 
 def text(n: int = 1500, d: int = 4000, seed: int = 0) -> tuple[Any, NDArray[np.int64]]:
-    """Sparse rows of many features, some of them frequent, as rounds and the desk are for."""
+    """Sparse rows of many features, some of them frequent, as rounds and hard rows are for."""
     rng = np.random.default_rng(seed)
     columns = (d * rng.random((n, 30)) ** 3).astype(int)
     rows = np.repeat(np.arange(n), 30)

@@ -1,4 +1,4 @@
-"""The client's desk: the few rows that decide are worked on together.
+"""The few rows that decide, which the client works on together.
 
 Rows that are hard to classify are hard because of each other, and those of different parts take
 many rounds to agree through shared weights. There are few of them, and a row of sparse data is far
@@ -14,12 +14,11 @@ import numpy as np
 
 from pegasos import sparse
 from pegasos.certificate import Floats
-from pegasos.dask.loading import joined
-from pegasos.dask.local import Sent, Terms
-from pegasos.dask.problem import ClusterProblem
 from pegasos.problem import Problem, lanes_over
 from pegasos.rows import Rows, as_rows
-from pegasos.solvers.dual import DualCoordinate
+from pegasos.sites.cluster.gap_sums import site_of
+from pegasos.sites.cluster.loading import joined
+from pegasos.sites.cluster.part_duals import LocalSteps, Sent, Terms
 
 _EPOCHS = 5  # before a look at how far it is
 _LOOKS = 12  # at most
@@ -27,7 +26,7 @@ _NEAR = 0.1  # of the gap aimed at may be left here
 _ANSWERED = 0.5  # of what sum a y was at the multiplier's last step
 
 
-class Desk:
+class HardRows:
     """Rows of all parts, with their duals of all lanes."""
 
     def __init__(self, most_bytes: float) -> None:
@@ -78,24 +77,30 @@ class Desk:
             for name, pieces in found.items()
         }
 
-    def problem(self, whole: ClusterProblem) -> Problem:
+    def problem(self, whole: Problem) -> Problem:
         """The lanes over the rows here."""
         assert self.rows is not None
         intercept = "regularized" if whole.intercept == "free" else whole.intercept
-        labels = np.ascontiguousarray(self.labels[:, whole.ids])
+        labels = np.ascontiguousarray(self.labels[:, site_of(whole).ids])
         return lanes_over(
             self.rows, labels, self.weight, whole.positive, whole.negative, whole.s,
             whole.total_weight, intercept, whole.loss,
         )  # fmt: skip
 
-    def sums(self, whole: ClusterProblem, W: Floats) -> Floats:
+    def sums(self, whole: Problem, W: Floats) -> Floats:
         """(3, lanes): the loss at W, sum a and sum a^2 / 4c of the rows here."""
         if self.rows is None:
             return np.zeros((3, whole.lanes))
-        return Terms.at(self.problem(whole), W, self.duals[:, whole.ids]).sums()
+        return Terms.at(self.problem(whole), W, self.duals[:, site_of(whole).ids]).sums()
 
     def solve(
-        self, whole: ClusterProblem, W: Floats, tol: float, seed: int, free: Multiplier | None
+        self,
+        whole: Problem,
+        W: Floats,
+        solver: LocalSteps,
+        tol: float,
+        seed: int,
+        free: Multiplier | None,
     ) -> Floats:
         """Move the duals here until little is to be gained; the weights then.
 
@@ -104,8 +109,7 @@ class Desk:
         if self.rows is None:
             return W
         problem = self.problem(whole)
-        solver = DualCoordinate(second_order=False)
-        a = self.duals[:, whole.ids]
+        a = self.duals[:, site_of(whole).ids]
         for look in range(_LOOKS):
             a, W = solver.moved(problem, a, W, _EPOCHS, seed + 7919 * look)
             if free is not None:
@@ -113,7 +117,7 @@ class Desk:
             left = Terms.at(problem, W, a).gaps().sum(axis=0).max()
             if left <= _NEAR * tol * _objective(whole, W):
                 break
-        self.duals[:, whole.ids] = a
+        self.duals[:, site_of(whole).ids] = a
         return W
 
 
@@ -125,9 +129,9 @@ class Multiplier:
     not answer, and b run away. ``met`` is what sum a y was at the last step, of every lane.
     """
 
-    def __init__(self, problem: ClusterProblem, centre: Floats, met: Floats) -> None:
+    def __init__(self, problem: Problem, centre: Floats, met: Floats) -> None:
         """Both arrays are changed in place."""
-        self.scaling, self.lanes, self.s = problem.step_scaling, problem.lanes, problem.s
+        self.scaling, self.lanes, self.s = site_of(problem).step_scaling, problem.lanes, problem.s
         self.centre, self.met = centre, met
 
     def balance(self, W: Floats) -> Floats:
@@ -153,7 +157,7 @@ class Multiplier:
         W[-1, : self.lanes] += step / self.scaling
 
 
-def _objective(problem: ClusterProblem, W: Floats) -> float:
+def _objective(problem: Problem, W: Floats) -> float:
     """Half the penalty: a lower bound of the objective at the optimum, of the smallest lane."""
     w = W[:-1, : problem.lanes]
     size: float = (problem.s * np.einsum("jk,jk->k", w, w)).min()

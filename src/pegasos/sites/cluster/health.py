@@ -13,7 +13,7 @@ import time
 from contextlib import suppress
 from typing import Any
 
-from pegasos.dask.errors import ClusterError
+from pegasos.sites.errors import ClusterError
 
 _LOOK_EVERY = 0.5  # seconds
 _LEAST_SILENCE = 3.0  # seconds: heartbeats are up to two apart

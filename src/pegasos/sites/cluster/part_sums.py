@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pegasos import _core
-from pegasos.certificate import Floats, GapSums, blocks
-from pegasos.dask.local import DualPart, Settled, padded
-from pegasos.dask.packed import pack
-from pegasos.dask.reply import Reply
+from pegasos.certificate import Floats
 from pegasos.rows import Rows
+from pegasos.sites.cluster.compressed import compress
+from pegasos.sites.cluster.part_duals import DualPart, Settled, padded, sums_over
+from pegasos.sites.merge import Reply
 
 
 class CertifiedPart(DualPart):
@@ -40,7 +39,7 @@ class CertifiedPart(DualPart):
             return {}
         found = self.looked.get(tuple(live.tolist()))
         if found is None:
-            return {"lost": ("each", {self.name: True})}  # it came up anew
+            return self.lost()
         problem = self.problem.take(live)
         costs = problem.costs()
         out = np.empty(at.shape)
@@ -65,8 +64,8 @@ class CertifiedPart(DualPart):
     ) -> Reply:
         """The sums of ``pegasos.certificate.GapSums`` over the part.
 
-        The duals are those of rounds (with the desk's of the rows ``ids``), or of a second-order
-        solver's run on ``lane``, read ``at`` what ``LanePasses.duals`` says. Without ``W`` it is
+        The duals are those of rounds (with the client's of the rows ``ids``), or of a second-order
+        solver's run on ``lane``, read off its variables with ``at``. Without ``W`` it is
         the one that was looked at.
         """
         if self.rows is None:
@@ -75,28 +74,23 @@ class CertifiedPart(DualPart):
         found = self.looked.pop(tuple(live.tolist()), None)
         if W is None:
             if found is None:
-                return {"lost": ("each", {self.name: True})}
+                return self.lost()
             W = found[0]
         if lane is None:
             self.settle(settled)
             self.take_duals(ids, duals)
             a = np.ascontiguousarray(self.duals[:, live])
-            reply["duals"] = ("each", {self.name: pack(self.duals, self.problem.largest_duals())})
+            reply["duals"] = (
+                "each",
+                {self.name: compress(self.duals, self.problem.largest_duals())},
+            )
         else:
             if lane not in self.passes:
-                return {"lost": ("each", {self.name: True})}
+                return self.lost()
             a = np.ascontiguousarray(self.passes[lane].duals(at))
         problem = self.problem.take(live)
         a = np.clip(a, 0.0, problem.largest_duals())  # D is a bound whatever went before
-        total = GapSums.zeros(problem)
-        core_b = b if problem.intercept == "free" else np.zeros(live.size)
-        weights = padded(W)
-        for lo, hi in blocks(problem):
-            _core.add_gap_sums(
-                problem.core, lo, hi, weights, np.ascontiguousarray(core_b),
-                np.ascontiguousarray(a[lo:hi]), total.sums, total.U_positive, total.U_negative,
-                None,
-            )  # fmt: skip
+        total = sums_over(problem, a, padded(W), b)
         reply["sums"] = ("sum", total.sums)
         reply["U_positive"] = ("sum", total.U_positive[:, : live.size])
         if total.U_negative is not None:

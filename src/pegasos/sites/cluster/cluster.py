@@ -12,16 +12,17 @@ import itertools
 import threading
 import uuid
 from collections import Counter, defaultdict
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from pegasos.dask.errors import ClusterError, PartsLostError, WorkersLostError
-from pegasos.dask.part import hold, work
-from pegasos.dask.reply import merged
-from pegasos.dask.source import Source
-from pegasos.dask.watching import Watcher, of_the_cluster
 from pegasos.interrupt import Interruption
+from pegasos.sites.cluster.part import hold, work
+from pegasos.sites.cluster.source import Source
+from pegasos.sites.cluster.watching import Watcher, of_the_cluster
+from pegasos.sites.errors import ClusterError, PartsLostError, WorkersLostError
+from pegasos.sites.merge import merged
 
 _BY_ITSELF = 1 << 16  # bytes of arguments that go with every task; more are sent once and shared
 _FAN_IN = 8  # replies that one task, or the client, adds up
@@ -43,11 +44,6 @@ class Cluster:
     interruption: Interruption = field(default_factory=Interruption)
     rounds: int = 0  # replies that were awaited
     setup: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
-    # Of the solver at work: rows that it has here, and duals as of the last certificate.
-    desk: Any = None
-    saved: dict[str, Any] = field(default_factory=dict)
-    kept: Any = None  # the model that was certified last
-    tol: float = 1e-3  # of the run
     error: ClusterError | None = None  # what ended it
 
     def __post_init__(self) -> None:
@@ -217,7 +213,7 @@ class Cluster:
 
     def move(self, moves: dict[str, str]) -> None:
         """Make parts anew on other workers; their duals have to be brought along."""
-        with self.lock:
+        with self._fatal(), self.lock:
             for name in moves:
                 self._drop(name)
             self._bring_up(list(moves), dict(moves))
@@ -230,20 +226,30 @@ class Cluster:
         each: dict[str, dict[str, Any]] | None = None,
     ) -> dict[str, Any]:
         """The merged reply of all parts; ``each`` has more arguments for some of them."""
-        with self.lock:
-            generation = self.generation
-        try:
-            reply = self._ask(command, common or {}, each or {}, list(self.chunks))
-        except WorkersLostError as lost:
+        with self._fatal():
+            with self.lock:
+                generation = self.generation
             try:
+                reply = self._ask(command, common or {}, each or {}, list(self.chunks))
+            except WorkersLostError as lost:
                 self._count(command, lost)
                 self.recover(lost.addresses, generation)
-            except ClusterError as error:
-                self.error = error
-                raise
-            raise PartsLostError from lost
+                raise PartsLostError from lost
         self.failures[command] = 0
+        if "lost" in reply:
+            raise PartsLostError
         return reply
+
+    @contextmanager
+    def _fatal(self) -> Iterator[None]:
+        """A block whose failure is the cluster's: nothing can be asked after it."""
+        if self.error is not None:
+            raise self.error
+        try:
+            yield
+        except ClusterError as error:
+            self.error = error
+            raise
 
     def _count(self, command: str, lost: WorkersLostError) -> None:
         """Give up after too many losses in the same place."""
@@ -334,12 +340,6 @@ class Cluster:
         except (OSError, TimeoutError, KeyError, ValueError) as error:
             self.watch.check({address}, now=True)
             raise WorkersLostError({address}) from error
-
-    def keep_model(self, lanes: Any, W: Any, b: Any, proof: Any) -> None:
-        """Remember what is proven, should the cluster be lost."""
-        if self.kept is not None:
-            with self.lock:
-                self.kept.put(lanes, W, b, proof)
 
     def close(self) -> None:
         """Let go of all parts; a cluster that is gone needs no telling."""

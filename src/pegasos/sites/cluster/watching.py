@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from pegasos.dask.errors import ClusterError, InterruptedRoundError, WorkersLostError
-from pegasos.dask.health import Health
 from pegasos.interrupt import Interruption
+from pegasos.sites.cluster.health import Health
+from pegasos.sites.errors import ClusterError, InterruptedSiteError, WorkersLostError
 
 _POLL = 0.5  # seconds between two looks at the workers
 
@@ -87,7 +87,7 @@ class Watcher:
     def check_interrupt(self) -> None:
         """Raise if Ctrl-C was pressed."""
         if self.interruption.requested:
-            raise InterruptedRoundError
+            raise InterruptedSiteError
 
 
 def of_the_cluster(error: BaseException) -> bool:

@@ -5,26 +5,35 @@ The part moves its duals as if the other parts stood still, with the curvature o
 Optimization"). Its changes are a proposal: how far all parts follow theirs is decided by the
 client, who tells it with the next call (``settle``).
 
-Rows whose duals are the furthest from settled go to the client's desk (``pegasos.dask.desk``), as
-many as a message has room for. They are away from then on: the part leaves them alone.
+Rows whose duals are the furthest from settled go to the client (``hard_rows``), as many as a
+message has room for. They are away from then on: the part leaves them alone.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pegasos import _core
-from pegasos.certificate import Floats
-from pegasos.dask.packed import Packed, pack, unpack
-from pegasos.dask.reply import Reply, thin
+from pegasos.certificate import Floats, GapSums, blocks
 from pegasos.problem import Problem, lanes_over
 from pegasos.rows import Rows
-from pegasos.solvers.base import weight_zeros
-from pegasos.solvers.dual import DualCoordinate, weighted_rows
+from pegasos.sites.cluster.compressed import Compressed, compress, expand
+from pegasos.sites.cluster.part_passes import PartPasses
+from pegasos.sites.merge import Reply, thin
+
+
+@runtime_checkable
+class LocalSteps(Protocol):
+    """A solver that moves the duals of some rows while all others stand still."""
+
+    def moved(
+        self, problem: Problem, duals: Floats, W: Floats, epochs: int, seed: int
+    ) -> tuple[Floats, Floats]:
+        """Duals and weights after some passes, from weights that hold more than these duals."""
 
 
 class Settled(NamedTuple):
@@ -45,7 +54,7 @@ class Proposal:
 
 
 class Sent(NamedTuple):
-    """Rows that go to the desk."""
+    """Rows that go to the client."""
 
     ids: NDArray[np.int64]
     X: Any
@@ -71,7 +80,11 @@ class DualPart:
     weight: Floats | None
     threads: int
     lanes: Any
-    passes: dict[int, Any]
+    passes: dict[int, PartPasses]
+
+    def lost(self) -> Reply:
+        """It came up anew: what it is asked of is gone."""
+        return {"lost": ("each", {self.name: True})}
 
     def start_duals(self) -> None:
         """All of them are zero, no row is away, nothing is proposed."""
@@ -98,11 +111,11 @@ class DualPart:
                 self.duals[:, settled.lanes] = np.where(here, moved, self.duals[:, settled.lanes])
             self.proposal = None
 
-    def restore(self, *, duals: Packed | None = None) -> Reply:
+    def restore(self, *, duals: Compressed | None = None) -> Reply:
         """Go on from duals that were saved, if there are any for this part."""
         if self.rows is not None and duals is not None and duals.shape == self.duals.shape:
             largest = self.problem.largest_duals()
-            self.duals[:] = np.clip(unpack(duals, largest), 0.0, largest)
+            self.duals[:] = np.clip(expand(duals, largest), 0.0, largest)
             self.fresh = False
         return {}
 
@@ -131,10 +144,12 @@ class DualPart:
         self.away[:] = False
         self.take_duals(ids, duals)
         problem = self._steps(self.labels[:, live], live, 1.0)
-        return {"U": ("sum", weighted_rows(problem, self.duals[:, live])[:, : live.size])}
+        nothing = np.zeros(problem.weights_shape)
+        found = sums_over(problem, self.duals[:, live], nothing, np.zeros(live.size))
+        return {"U": ("sum", found.U_positive[:, : live.size])}
 
     def take_duals(self, ids: Any, duals: Any) -> None:
-        """The desk's duals of the rows that are away."""
+        """The client's duals of the rows that are away."""
         if ids is not None and len(ids):
             self.away[ids] = True
             self.duals[ids] = np.clip(duals, 0.0, self.problem.largest_duals()[ids])
@@ -157,6 +172,7 @@ class DualPart:
         W: Any,
         settled: Settled | None,
         sigma: float,
+        solver: LocalSteps,
         epochs: int,
         seed: int,
         room: float,
@@ -165,7 +181,7 @@ class DualPart:
     ) -> Reply:
         """Propose changes of the duals of the lanes ``live`` at the shared weights ``W``.
 
-        Rows that add at least ``floor`` to the gap go to the desk, the worst first, in at most
+        Rows that add at least ``floor`` to the gap go to the client, the worst first, in at most
         ``room`` bytes for all parts of this worker. ``carry`` hands the weights on to the next
         part: parts of one worker see each other's changes.
         """
@@ -185,7 +201,6 @@ class DualPart:
             reply["rows"] = ("each", {self.name: sent[0]})
             problem = self._here(live, sigma)
         start = carry.get("W", shared)
-        solver = DualCoordinate(second_order=False)
         moved, after = solver.moved(problem, a, start, epochs, seed + 1000 * round)
         change = moved - a
         change[self.away] = 0.0
@@ -234,7 +249,7 @@ class DualPart:
         """The duals as they are, packed."""
         if self.rows is None:
             return {}
-        return {"duals": ("each", {self.name: pack(self.duals, self.problem.largest_duals())})}
+        return {"duals": ("each", {self.name: compress(self.duals, self.problem.largest_duals())})}
 
 
 class Terms(NamedTuple):
@@ -268,6 +283,18 @@ class Terms(NamedTuple):
 
 def padded(W: Any) -> Floats:
     """Weights (d + 1, lanes) as the core takes them."""
-    out = weight_zeros((W.shape[0], _core.padded_lanes(W.shape[1])))
+    out = np.zeros((W.shape[0], _core.padded_lanes(W.shape[1])))
     out[:, : W.shape[1]] = W
     return out
+
+
+def sums_over(problem: Problem, a: Floats, W: Floats, b: Floats) -> GapSums:
+    """The sums of a certificate over the rows; ``b`` counts where the intercept is free."""
+    total = GapSums.zeros(problem)
+    b = np.ascontiguousarray(b if problem.intercept == "free" else np.zeros(problem.lanes))
+    for lo, hi in blocks(problem):
+        _core.add_gap_sums(
+            problem.core, lo, hi, W, b, np.ascontiguousarray(a[lo:hi]), total.sums,
+            total.U_positive, total.U_negative, None,
+        )  # fmt: skip
+    return total

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pegasos.certificate import Floats
 
 
-class Packed(NamedTuple):
+class Compressed(NamedTuple):
     """Which duals are at zero and which at c, two bits each, and the others."""
 
     shape: tuple[int, int]
@@ -19,20 +19,20 @@ class Packed(NamedTuple):
     free: Floats
 
 
-def pack(duals: Floats, largest: Floats) -> Packed:
-    """Pack duals (n, lanes) whose bounds are ``largest``."""
+def compress(duals: Floats, largest: Floats) -> Compressed:
+    """Compress duals (n, lanes) whose bounds are ``largest``."""
     above, full = duals != 0, duals == largest
     between = above & ~full
     n, lanes = duals.shape
-    return Packed((n, lanes), np.packbits(above), np.packbits(full), duals[between])
+    return Compressed((n, lanes), np.packbits(above), np.packbits(full), duals[between])
 
 
-def unpack(packed: Packed, largest: Floats) -> Floats:
+def expand(few: Compressed, largest: Floats) -> Floats:
     """The same duals again."""
-    size = packed.shape[0] * packed.shape[1]
-    above = np.unpackbits(packed.above, count=size).reshape(packed.shape).astype(bool)
-    full = np.unpackbits(packed.full, count=size).reshape(packed.shape).astype(bool)
-    out = np.zeros(packed.shape)
+    size = few.shape[0] * few.shape[1]
+    above = np.unpackbits(few.above, count=size).reshape(few.shape).astype(bool)
+    full = np.unpackbits(few.full, count=size).reshape(few.shape).astype(bool)
+    out = np.zeros(few.shape)
     out[full] = largest[full]
-    out[above & ~full] = packed.free
+    out[above & ~full] = few.free
     return out

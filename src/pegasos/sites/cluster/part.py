@@ -14,29 +14,34 @@ import threading
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pegasos.certificate import Floats
-from pegasos.dask.loading import Loaded, load_chunks, threads_of, widened
-from pegasos.dask.local import padded
-from pegasos.dask.passes import LanePasses
-from pegasos.dask.reply import Reply, merge
-from pegasos.dask.sums import CertifiedPart
 from pegasos.problem import Intercept, Loss, Problem, lanes_over
 from pegasos.rows import Rows, as_rows
-from pegasos.solvers.interior import Lightened
-from pegasos.tasks.labels import one_vs_rest
+from pegasos.sites.cluster.loading import Loaded, load_chunks, threads_of, widened
+from pegasos.sites.cluster.part_passes import PartPasses, Shapes
+from pegasos.sites.cluster.part_sums import CertifiedPart
+from pegasos.sites.merge import Reply, merge
+from pegasos.sites.method import About, Bools, RowMethod
+
+
+class LabelsOf(Protocol):
+    """Makes the lanes' labels; it travels to the parts."""
+
+    def __call__(self, part: Part) -> NDArray[np.int8]:
+        """(n, K) in {-1, 0, +1} of a part's rows."""
 
 
 @dataclass(frozen=True)
 class Lanes:
     """The binary problems of all parts; arrays of one entry per lane."""
 
-    classes: NDArray[Any] | None  # lanes are one-vs-rest; None: y holds the signs of every lane
+    labels: LabelsOf
     positive: Floats
     negative: Floats
     s: Floats
@@ -46,8 +51,6 @@ class Lanes:
     step_scaling: float  # the same where duals are moved: a free intercept needs one there, too
     loss: Loss
     features: int
-    folds: int = 0  # lanes are those of every fold, one fold after the other
-    seed: int = 0  # of the folds
 
     @property
     def count(self) -> int:
@@ -67,7 +70,7 @@ class Part(CertifiedPart):
         self.X, self.y, self.weight, self.chunks = loaded
         self.n = int(self.X.shape[0])
         self.rows = as_rows(self.X, n_jobs=threads) if self.n else None
-        self.passes: dict[int, LanePasses] = {}
+        self.passes: dict[int, PartPasses] = {}
         self.looked: dict[tuple[int, ...], Any] = {}
         self.lock = threading.Lock()
         self.generation = 0  # of the client's, in which it was last spoken to
@@ -104,7 +107,7 @@ class Part(CertifiedPart):
         if self.X.shape[1] < lanes.features:
             self.X = widened(self.X, lanes.features)
             self.rows = as_rows(self.X, n_jobs=self.threads)
-        self.labels = self._labels(lanes)
+        self.labels = lanes.labels(self)
         if self.weight is not None:  # a weight of zero is a row that is not there
             self.labels[self.weight[:, 0] == 0] = 0
         if lanes.intercept == "regularized":
@@ -122,71 +125,35 @@ class Part(CertifiedPart):
         counts = [*(np.count_nonzero(side, axis=1) for side in signs), *(s @ weight for s in signs)]
         return {"counts": ("sum", np.stack(counts).astype(float))}
 
-    def _labels(self, lanes: Lanes) -> NDArray[np.int8]:
-        if lanes.classes is None:
-            labels = np.asarray(self.y)
-            bad = np.argwhere(~np.isin(labels, (-1, 0, 1)))
-            if bad.size:
-                raise ValueError(f"y must hold -1, 0 and +1, got {labels[tuple(bad[0])]!r}")
-            return labels.astype(np.int8)
-        codes = np.searchsorted(lanes.classes, self.y)
-        labels, _, _ = one_vs_rest(codes, np.ones(lanes.classes.size))
-        if not lanes.folds:
-            return labels
-        fold = self.fold_of_rows(codes)
-        return np.concatenate(
-            [np.where(fold[:, None] == k, 0, labels) for k in range(lanes.folds)], axis=1
-        ).astype(np.int8)
+    def apply(self, function: Callable[..., Reply], **arguments: Any) -> Reply:
+        """What a function makes of the part."""
+        return {} if self.rows is None else function(self, **arguments)
 
-    def fold_of_rows(self, codes: NDArray[np.intp]) -> NDArray[np.intp]:
-        """The fold that holds a row out: the rows of a class in a chunk are dealt to all of them.
-
-        Chunks begin with different folds, and what they deal depends on nothing but their number.
-        """
-        assert self.lanes.classes is not None
-        folds, fold = self.lanes.folds, np.empty(self.n, dtype=np.intp)
-        first = 0
-        for number, size in self.chunks:
-            rng = np.random.default_rng([self.lanes.seed, number])
-            order = first + rng.permutation(size)
-            start = rng.integers(folds)
-            for code in range(self.lanes.classes.size):
-                rows = order[codes[order] == code]
-                fold[rows] = (np.arange(rows.size) + start + code) % folds
-            first += size
-        return fold
-
-    def score(self, W: Floats, b: Floats) -> Reply:
-        """Of every fold: the weight of the rows held out, and of those that its model has right."""
-        if self.rows is None or self.lanes.classes is None:
-            return {}
-        z = self.rows.products(padded(W), W.shape[1], self.threads) + b
-        codes = np.searchsorted(self.lanes.classes, self.y)
-        fold = self.fold_of_rows(codes)
-        weight = np.ones(self.n) if self.weight is None else self.weight[:, 0]
-        out = np.zeros((2, self.lanes.folds))
-        for k, scores in enumerate(np.split(z, self.lanes.folds, axis=1)):
-            held = fold == k
-            one = scores.shape[1] == 1
-            guess = (scores[:, 0] > 0).astype(np.intp) if one else scores.argmax(axis=1)
-            out[0, k] = weight[held].sum()
-            out[1, k] = weight[held & (guess == codes)].sum()
-        return {"held_out": ("sum", out)}
-
-    def start_passes(self, lane: int, kind: str, start: Lightened) -> Reply:
+    def start_passes(self, lane: int, method: RowMethod, about: About) -> Reply:
         """Begin a second-order solver's run on a lane."""
         if self.rows is not None:
-            self.passes[lane] = LanePasses(self.problem.take(np.array([lane])), kind, start)
+            self.passes[lane] = PartPasses(self.problem.take(np.array([lane])), method, about)
         return {}
 
-    def run_pass(self, lane: int, method: str, arguments: tuple[Any, ...]) -> Reply:
-        """One of its passes; they are in ``pegasos.dask.passes``."""
+    def run_pass(self, lane: int, name: str, shapes: Shapes, arguments: dict[str, Any]) -> Reply:
+        """One of its passes."""
         if self.rows is None:
             return {}
         if lane not in self.passes:
-            return {"lost": ("each", {self.name: True})}  # it came up anew
-        reply: Reply = getattr(self.passes[lane], method)(*arguments)
-        return reply
+            return self.lost()
+        return self.passes[lane].reply(name, shapes, arguments)
+
+    def change_passes(self, lane: int, swap: Bools | None) -> Reply:
+        """Swap directions; None: the variables become those of the start."""
+        if self.rows is None:
+            return {}
+        if lane not in self.passes:
+            return self.lost()
+        if swap is None:
+            self.passes[lane].restart()
+        else:
+            self.passes[lane].swap(swap)
+        return {}
 
     def end_passes(self, lane: int) -> Reply:
         """Forget the lane's variables."""
