@@ -67,7 +67,7 @@ class Problem:
     @property
     def class_costs(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """(K,) sums of c over y = +1, and over y = -1."""
-        return (
+        return self.site.class_costs() or (
             self.positive * _sum(self.labels > 0, self.weight),
             self.negative * _sum(self.labels < 0, self.weight),
         )
@@ -101,6 +101,13 @@ class Problem:
 
     def take(self, lanes: NDArray[np.intp], threads: int | None = None) -> Problem:
         """The problem of some of the lanes."""
+        site = self.site.of_lanes(lanes)
+        if not self.labels.size:  # they are where the rows are
+            names = ("positive", "negative", "s", "total_weight", "lane_rows", "cost")
+            return replace(
+                self, **{name: getattr(self, name)[lanes] for name in names}, site=site,
+                threads=self.threads if threads is None else threads,
+            )  # fmt: skip
         return lanes_over(
             self.rows,
             np.ascontiguousarray(self.labels[:, lanes]),
@@ -112,11 +119,13 @@ class Problem:
             self.intercept,
             self.loss,
             self.threads if threads is None else threads,
-            self.site,
+            site,
         )
 
     def at(self, C: float) -> Problem:
         """The same problem with another C."""
+        if not self.labels.size:
+            return replace(self, s=np.full(self.lanes, 1.0 / C))
         changed = lanes_over(
             self.rows,
             self.labels,

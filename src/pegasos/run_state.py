@@ -62,8 +62,9 @@ class RunState:
         self.part, self.has_duals = part, keep_duals and problem.site.here
         self.whole, self.problem = problem, problem
         self.choice = fixed(solver) if isinstance(solver, Solver) else solver
-        self.solver, self.reason = self.choice.solver.aimed_at(tol), self.choice.reason
-        self.tol, self.limits, self.callbacks, self.scalar = tol, limits, callbacks, scalar
+        self.tol, self.reason = tol, self.choice.reason
+        self.solver = self.policy()
+        self.limits, self.callbacks, self.scalar = limits, callbacks, scalar
         self.seed, self.start_duals, self.record_every = seed, start_duals, record_every
         self.look_first, self.monitor = look_first, monitor
         self.told = want_records(callbacks) if told is None else told  # records come sooner
@@ -96,8 +97,8 @@ class RunState:
         model = self.model
         return Outcome(
             model.W, model.b, model.duals, self.shown(), History(self.records), self.stop_reason(),
-            self.seconds(), self.seen_before / self.whole.n, self.solver, self.reason,
-            self.certifying,
+            self.seconds(), self.seen_before / self.whole.n, self.choice.solver.aimed_at(self.tol),
+            self.reason, self.certifying,
         )  # fmt: skip
 
     def save(self) -> None:
@@ -186,8 +187,12 @@ class RunState:
         """Go on with the fallback."""
         assert self.choice.fallback is not None
         self.choice = self.choice.fallback
-        self.solver = self.choice.solver.aimed_at(self.tol)
+        self.solver = self.policy()
         self.changes += 1
+
+    def policy(self) -> Any:
+        """What is run for the solver at work, where the rows are."""
+        return self.whole.site.policy(self.choice.solver.aimed_at(self.tol))
 
     def shown(self) -> Certificate:
         """The certificate as users see it."""

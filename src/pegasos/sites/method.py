@@ -20,6 +20,9 @@ Bools = NDArray[np.bool_]
 About = Mapping[str, Any]
 """What all parts have to know of a run before its first pass, by name."""
 
+DualsOf = Callable[[int, int], Floats]
+"""Duals of rows lo..hi-1 as an (hi - lo, K) array."""
+
 Merge = Literal["sum", "min", "max"]
 _COMBINE: dict[Merge, np.ufunc] = {"sum": np.add, "min": np.minimum, "max": np.maximum}
 _NOTHING: dict[Merge, float] = {"sum": 0.0, "min": np.inf, "max": -np.inf}

@@ -93,7 +93,6 @@ class Solver(ABC):
     default_epochs: ClassVar[float | None] = 1000  # limit where the user sets none
     phases: ClassVar[tuple[str, ...]] = ()  # of an iteration: what state["place"] counts
     matrix_phase: ClassVar[str] = ""  # the one that adds up a matrix: its ranges are shorter
-    worth_certifying: ClassVar[float] = 1.2  # times tol: what an estimate has to be within
 
     def lanes_at_once(self, problem: Problem) -> int:
         """How many lanes are trained together."""
@@ -146,6 +145,10 @@ class Solver(ABC):
         It only decides when a certificate is worth a pass over the data.
         """
         return None
+
+    def worth_certifying(self, problem: Problem, state: State) -> float:  # noqa: ARG002
+        """Times tol: what an estimate has to be within to be worth a certificate."""
+        return 1.2
 
     def stalled(self, problem: Problem, state: State) -> bool:  # noqa: ARG002
         """Whether float64 has no more digits to give: further steps would gain nothing."""

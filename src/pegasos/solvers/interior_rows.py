@@ -72,7 +72,9 @@ class InteriorRows(RowMethod):
         costs, labels = problem.costs()[:, 0], problem.labels[:, 0]
         rows[0] = costs / 2 * np.where(labels > 0, about["positive"], about["negative"])
         rows[1] = costs - rows[0]
-        rows[2] = rows[3] = np.clip(about["typical"] / np.maximum(costs, 1e-300), 1.0, MOST_SLACK)
+        rows[2] = rows[3] = np.clip(
+            about["typical"] / np.maximum(costs, 1e-300), 1.0, about["most_slack"]
+        )
         return rows
 
     def open(
