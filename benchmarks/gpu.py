@@ -26,7 +26,7 @@ from benchmarks.gpu_data import (
     timed,
     timed_once,
 )
-from pegasos.gpu import loading
+from pegasos.sites.device import loading
 
 
 def main():

@@ -10,8 +10,8 @@ from statistics import median
 
 import torch
 
-from pegasos.gpu import certify, newton, newton_rows, passes
-from pegasos.gpu.stream import Stream
+from pegasos.sites.device import certify, interior, newton, newton_rows
+from pegasos.sites.device.stream import Stream
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 STEP = 500_000  # rows that are generated at once
@@ -99,8 +99,8 @@ class Traffic:
     def counted(self):
         """Of the passes of both solvers, wherever the rows are."""
         counting = {
-            (passes, "products"): self._whole, (passes, "sums"): self._whole,
-            (passes, "add_gram"): self._matrix, (newton, "products"): self._whole,
+            (interior, "products"): self._whole, (interior, "sums"): self._whole,
+            (interior, "add_gram"): self._matrix, (newton, "products"): self._whole,
             (newton, "add_some"): self._matrix, (newton, "_changed"): self._changed,
             (newton_rows, "seen"): self._whole, (certify, "products_and_sums"): self._whole,
         }  # fmt: skip

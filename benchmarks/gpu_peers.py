@@ -11,7 +11,7 @@ import time
 import torch
 
 from benchmarks.gpu_data import wait
-from pegasos.gpu.products import products
+from pegasos.sites.device.products import products
 
 SMOOTHING = (
     (0.3,), (0.1,), (0.3, 0.03), (0.3, 0.03, 0.003), (0.1, 0.01, 0.001), (0.1, 0.01, 0.001, 0.0001),

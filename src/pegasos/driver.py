@@ -135,7 +135,7 @@ class _Run(RunState):
         """Leave the live lanes to the fallback; the groups in which it trains them."""
         self.change_solver()
         epochs = self.seen_before / self.whole.n
-        self.reason += f"; {type(self.solver).__name__} took over after {epochs:.3g} epochs"
+        self.reason += f"; {type(self.choice.solver).__name__} took over after {epochs:.3g} epochs"
         return self.groups(self.live, self.spent + self.state.seen)
 
     def begin(self, lanes: NDArray[np.intp], spent: int) -> None:
@@ -254,7 +254,8 @@ class _Run(RunState):
         if gaps is None:
             self.schedule.without_estimates()
             return self.schedule.due(seen)
-        near = np.count_nonzero(gaps <= self.solver.worth_certifying * self.tol)
+        within = self.solver.worth_certifying(self.problem, self.state)
+        near = np.count_nonzero(gaps <= within * self.tol)
         return bool(4 * near >= gaps.size) and self.schedule.may_check(seen)
 
     def blaming(self) -> AbstractContextManager[None]:

@@ -52,7 +52,7 @@ def problem_of():
     import torch
 
     from pegasos.gpu.problem import device_problem
-    from pegasos.gpu.rows import device_rows
+    from pegasos.sites.device.rows import device_rows
 
     def made(
         X, Y, *, C=1.0, weight=None, intercept="free", loss="hinge", positive=1.0, negative=1.0
@@ -69,7 +69,6 @@ def problem_of():
             s=lambda _: np.full(K, 1 / C),
             intercept=intercept,
             loss=loss,
-            bias=bias,
         )
 
     return made

@@ -7,8 +7,9 @@ import pytest
 import torch
 
 import pegasos
-from pegasos.gpu.certify import certify_on_device
-from pegasos.gpu.intercepts import best_intercepts
+from pegasos.certificate import certify
+from pegasos.sites.device.intercepts import best_intercepts
+from pegasos.sites.device.lanes import Duals
 from pegasos.testing.toys import toy
 
 MODES = ["none", "regularized", "free"]
@@ -66,7 +67,7 @@ def test_any_model_and_any_duals(problem_of, loss, mode):
         W[-1, :2] = b = rng.normal(size=2)
     costs = np.where(data.Y > 0, 2.0, 0.3) * (data.Y != 0) * data.weight[:, None]
     duals = costs * rng.uniform(size=costs.shape)
-    found, own_b = certify_on_device(problem, W, torch.from_numpy(duals.T.copy()))
+    found, own_b = certify(problem, W, b, Duals(torch.from_numpy(duals.T.copy())))
     expected = pegasos.certify(
         data.X, data.Y, W[:-1, :2].T, b, duals, sample_weight=data.weight, **options, **sides
     )
@@ -143,7 +144,7 @@ def test_rounding_bounds_what_more_digits_would_change(problem_of, loss):
     W = rng.normal(size=problem.weights_shape)
     W[-1] = 0
     duals = torch.zeros((1, 6000), dtype=torch.float64)
-    found, _ = certify_on_device(problem, W, duals)
+    found, _ = certify(problem, W, np.zeros(1), Duals(duals))
     w, long = W[:-1, 0].astype(np.longdouble), np.longdouble
     lost = np.maximum(0, 1 - data.Y[:, 0] * (X.astype(long) @ w))
     primal = (w @ w / 2 + (lost**2 if loss == "squared_hinge" else lost).sum()) / 6000
@@ -160,7 +161,7 @@ def test_duals_of_tiny_rows_keep_their_squares(problem_of):
     W = np.random.default_rng(0).normal(size=problem.weights_shape)
     W[-1] = 0.0  # there is no constant feature
     duals = 2 * weight * np.random.default_rng(1).uniform(size=100)
-    found, _ = certify_on_device(problem, W, torch.from_numpy(duals[None]))
+    found, _ = certify(problem, W, np.zeros(1), Duals(torch.from_numpy(duals[None])))
     expected = pegasos.certify(
         data.X, data.Y, W[:-1].T, 0.0, duals, C=1e200, sample_weight=weight, intercept="free",
         loss="squared_hinge",

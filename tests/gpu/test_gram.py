@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from pegasos.gpu.gram import add_gram, add_some, drawn, sampled
+from pegasos.sites.device.gram import add_gram, add_some, drawn, sampled
 
 
 def test_a_sample_is_right_on_average_and_has_all_heavy_rows():

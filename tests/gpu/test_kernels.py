@@ -5,11 +5,12 @@ import pytest
 import torch
 
 import pegasos
-from pegasos.gpu import formulas, gram, kernels, newton_rows, predicting, products
-from pegasos.gpu.certify import SUMS
-from pegasos.gpu.formulas import Direction, Fixed, Row
-from pegasos.gpu.kernels import certify, interior, newton
-from pegasos.gpu.kernels import rows as row_kernels
+from pegasos.gpu import predicting
+from pegasos.sites.device import formulas, gram, kernels, newton_rows, products
+from pegasos.sites.device.certify import SUMS
+from pegasos.sites.device.formulas import Direction, Fixed, Row
+from pegasos.sites.device.kernels import certify, interior, newton
+from pegasos.sites.device.kernels import rows as row_kernels
 from pegasos.testing.toys import toy
 
 KINDS = [torch.float64, torch.float32, torch.float16, torch.bfloat16]

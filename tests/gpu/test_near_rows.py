@@ -6,10 +6,9 @@ import torch
 from tests.gpu.test_solvers import MODES, agree
 
 import pegasos
-from pegasos.gpu import loading, newton_rows
-from pegasos.gpu.formulas import smoothed_dual
-from pegasos.gpu.newton import DeviceNewton
-from pegasos.gpu.newton_rows import NewtonState
+from pegasos.sites.device import loading, newton_rows
+from pegasos.sites.device.formulas import smoothed_dual
+from pegasos.sites.device.newton_rows import NewtonRun
 
 RUN = {"C": 0.003, "device": "cpu", "solver": "newton", "tol": 1e-6, "seed": 0}
 
@@ -28,7 +27,7 @@ def rows():
 def seen(monkeypatch):
     """What a run looks at: the number of near rows at every step (0: all), and "look"."""
     events = []
-    stepped, look = NewtonState.stepped, NewtonState._look
+    stepped, look = NewtonRun.stepped, NewtonRun._look
 
     def step(self, *given):
         if self.sample is None:
@@ -39,8 +38,8 @@ def seen(monkeypatch):
         events.append("look")
         return look(self, *given)
 
-    monkeypatch.setattr(NewtonState, "stepped", step)
-    monkeypatch.setattr(NewtonState, "_look", looked)
+    monkeypatch.setattr(NewtonRun, "stepped", step)
+    monkeypatch.setattr(NewtonRun, "_look", looked)
     return events
 
 
@@ -75,7 +74,7 @@ def test_rows_with_weights_and_rows_of_other_lanes(rows, seen):
 
 def test_far_rows_come_in_as_if_they_were_looked_at(rows, monkeypatch):
     compared = []
-    stepped = NewtonState.stepped
+    stepped = NewtonRun.stepped
 
     def compare(self, step, width, reach, total, totals):
         found = stepped(self, step, width, reach, total, totals)
@@ -83,9 +82,9 @@ def test_far_rows_come_in_as_if_they_were_looked_at(rows, monkeypatch):
             compared.append((self, width, found, total.copy()))
         return found
 
-    def certified(self, problem, state, *rest):
-        self_, width, found, total = compared[-1]
-        X, (y, c, _) = problem.here.source, self_.fixed()
+    def certified(self, problem, state, at):
+        run, width, found, total = compared[-1]
+        X, (y, c, _) = problem.rows.source, run.fixed()
         w, b = torch.from_numpy(state["w"]), float(state["b"][0])
         slack = 1 - y * (X @ w[:-1] + b)
         a = smoothed_dual(slack, c, width, False)
@@ -93,12 +92,12 @@ def test_far_rows_come_in_as_if_they_were_looked_at(rows, monkeypatch):
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(total[:-1], (y * a) @ X, rtol=1e-9, atol=1e-9)
         checked.append(width)
-        return certify(self, problem, state, *rest)
+        return duals(self, problem, state, at)
 
     checked = []
-    certify = DeviceNewton.certify
-    monkeypatch.setattr(NewtonState, "stepped", compare)
-    monkeypatch.setattr(DeviceNewton, "certify", certified)
+    duals = NewtonRun.duals
+    monkeypatch.setattr(NewtonRun, "stepped", compare)
+    monkeypatch.setattr(NewtonRun, "duals", certified)
     pegasos.solve(*rows, **RUN)
     assert len(compared) >= 2
     assert checked

@@ -1,15 +1,17 @@
 """The solvers on a device: the optimum of the CPU, and a proof of it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
 import pegasos
-from pegasos.gpu.choice import device_choice
-from pegasos.gpu.gram import LEVELS, Precision, sampled
-from pegasos.gpu.interior import DeviceInterior
-from pegasos.gpu.newton import DeviceNewton
-from pegasos.gpu.passes import DevicePasses
+from pegasos.sites.device.gram import LEVELS, Precision, sampled
+from pegasos.sites.device.interior import InteriorPasses
+from pegasos.sites.device.lanes import costs_of, lanes_of
+from pegasos.sites.device.site import COSTS
+from pegasos.solvers import choice_of
 from pegasos.testing.toys import separable, toy
 
 MODES = ["none", "regularized", "free"]
@@ -102,10 +104,10 @@ def test_several_lanes_are_each_as_by_themselves(solver, loss, mode):
 def test_lanes_that_do_not_fit_together_are_trained_in_groups(monkeypatch):
     data = toy(200, 5, 5, seed=2, absent=0.3)
     started = []
-    start = DeviceInterior.start
-    monkeypatch.setattr(DeviceInterior, "lanes_at_once", lambda *_: 2)
+    begin = InteriorPasses.begin
+    monkeypatch.setattr(InteriorPasses, "lanes_at_once", lambda _: 2)
     monkeypatch.setattr(
-        DeviceInterior, "start", lambda *given: started.append(given[1].lanes) or start(*given)
+        InteriorPasses, "begin", lambda *given: started.append(given[0].lanes) or begin(*given)
     )
     found = pegasos.solve(data.X, data.Y, C=0.5, device="cpu", solver="interior", tol=1e-8, seed=0)
     assert started == [2, 2, 1]
@@ -158,14 +160,14 @@ def test_only_lanes_of_separable_rows_start_again_with_larger_slacks():
     Y = np.stack([y, noisy], axis=1).astype(np.int8)
     options = {"C": 100.0, "intercept": "free"}
     slacks = []
-    slacken = DevicePasses.slacken
+    slacken = InteriorPasses.slacken
 
-    def seen(self, lo, hi, slack):
+    def seen(self, slack):
         slacks.append(slack.copy())
-        slacken(self, lo, hi, slack)
+        return slacken(self, slack)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(DevicePasses, "slacken", seen)
+        patch.setattr(InteriorPasses, "slacken", seen)
         found = pegasos.solve(X, Y, device="cpu", solver="interior", tol=1e-7, seed=0, **options)
     assert len(slacks) == 1
     assert slacks[0][0] > 6
@@ -203,7 +205,7 @@ def test_the_matrix_is_made_of_a_sample_of_the_rows(monkeypatch):
         counts.append((rows, int(torch.count_nonzero(found))))
         return found
 
-    monkeypatch.setattr("pegasos.gpu.passes.sampled", counted)
+    monkeypatch.setattr("pegasos.sites.device.interior.sampled", counted)
     data = toy(20_000, 8, seed=8)
     y = data.Y[:, 0]
     found = pegasos.solve(data.X, y, C=0.01, device="cpu", solver="interior", tol=1e-6, seed=0)
@@ -212,7 +214,7 @@ def test_the_matrix_is_made_of_a_sample_of_the_rows(monkeypatch):
     assert counts[1][0] == 128 * 8 == LEVELS[0].rows * 8
     assert 500 < counts[1][1] < 1300
     # An exact matrix would not do with much fewer iterations.
-    monkeypatch.setattr("pegasos.gpu.passes.LEVELS", (Precision(),))
+    monkeypatch.setattr("pegasos.sites.device.interior.LEVELS", (Precision(),))
     exact = pegasos.solve(data.X, y, C=0.01, device="cpu", solver="interior", tol=1e-6, seed=0)
     assert counts[-1] == (np.inf, counts[-1][1])
     assert found.epochs <= exact.epochs + 8
@@ -229,15 +231,17 @@ def test_newton_starts_with_a_sample_of_the_rows():
 @pytest.mark.parametrize("mode", MODES)
 def test_a_matrix_too_coarse_is_made_sharper(monkeypatch, mode):
     levels = []
-    sharpen = DevicePasses.sharpen
+    sharpen = InteriorPasses.sharpen
 
     def counted(self):
         found = sharpen(self)
-        levels.append((found, self.state.level, self.state.exact))
+        levels.append((found, self.run.level, self.run.exact))
         return found
 
-    monkeypatch.setattr("pegasos.gpu.passes.LEVELS", (Precision(2), Precision(20), Precision()))
-    monkeypatch.setattr(DevicePasses, "sharpen", counted)
+    monkeypatch.setattr(
+        "pegasos.sites.device.interior.LEVELS", (Precision(2), Precision(20), Precision())
+    )
+    monkeypatch.setattr(InteriorPasses, "sharpen", counted)
     data = toy(3000, 20, seed=10)
     y = data.Y[:, 0]
     options = {"C": 0.1, "intercept": mode}
@@ -291,13 +295,13 @@ def test_a_callback_stops_a_run(solver):
 
 
 def test_interior_point_takes_over_from_newton(monkeypatch):
-    monkeypatch.setattr("pegasos.gpu.choice._INTERIOR_EPOCHS", 8.0)
+    monkeypatch.setattr("pegasos.sites.device.site.COSTS", replace(COSTS, interior_epochs=8.0))
     data = toy(1500, 8, 2, seed=13)
     options = {"C": 1.0, "intercept": "free"}
     found = pegasos.solve(data.X, data.Y, device="cpu", tol=1e-10, seed=0, **options)
-    assert isinstance(found.solver, DeviceInterior)
+    assert found.solver == pegasos.InteriorPoint()
     assert found.reason.startswith("Newton: 1500 rows of 8 features, 2 problems on cpu; ")
-    assert found.reason.endswith("Interior took over after 4 epochs")
+    assert found.reason.endswith("; InteriorPoint took over after 4 epochs")
     agree(found, data.X, data.Y, 1e-10, **options)
     again = pegasos.certify(data.X, data.Y, found.w, found.b, found.duals, **options)
     np.testing.assert_allclose(again.dual, found.certificate.dual, rtol=1e-12)
@@ -306,18 +310,20 @@ def test_interior_point_takes_over_from_newton(monkeypatch):
 def test_which_solver_is_chosen(problem_of):
     def chosen(n, d, lanes, solver=None):
         data = toy(n, d, lanes)
-        return device_choice(solver, problem_of(data.X, data.Y))
+        return choice_of(solver, problem_of(data.X, data.Y), 1e-3)
 
     many, few = chosen(640, 10, 4), chosen(639, 10, 1)
-    assert isinstance(many.solver, DeviceNewton)
-    assert isinstance(many.fallback.solver, DeviceInterior)
-    assert isinstance(few.solver, DeviceInterior)
+    assert many.solver == pegasos.Newton()
+    assert many.fallback.solver == few.solver == pegasos.InteriorPoint()
+    assert (many.fallback_epochs, many.tried) == (60.0, 0.5)
     assert few.fallback is None
-    assert isinstance(chosen(640, 10, 5).solver, DeviceInterior)
+    assert few.reason == "InteriorPoint: 639 rows of 10 features, 1 problems on cpu"
+    assert chosen(640, 10, 5).solver == pegasos.InteriorPoint()
     assert chosen(640, 10, 1, pegasos.Newton(aim=0.01)).solver.aim == 0.01
     with pytest.raises(ValueError, match="'dual' does not run on a device; use 'auto'"):
         chosen(640, 10, 1, pegasos.DualCoordinate())
-    with pytest.raises(ValueError, match=r"10001 are too many \(at most 10000\)"):
+    words = r"exact solvers on a device .* 10001 are too many \(at most 10000\); use solver=peg"
+    with pytest.raises(ValueError, match=words):
         chosen(4, 10_001, 1)
 
 
@@ -340,13 +346,13 @@ def test_the_same_seed_gives_the_same_bits(solver):
 def test_duals_stay_inside_the_box(problem_of):
     data = toy(100, 5, 2, seed=6, absent=0.2)
     problem = problem_of(data.X, data.Y, C=10.0, weight=data.weight)
-    solver = DeviceInterior()
+    solver = pegasos.InteriorPoint()
     state = solver.start(problem, 0)
-    costs = problem.device_costs()
+    costs, y = costs_of(problem), lanes_of(problem).y
     for step in range(1, 30):
         solver.advance(problem, state, work=1 << 40, stop_seen=1 << 60, stop_steps=step)
-        a = solver.device_duals(problem, state)
-        inside = problem.y != 0
+        a = solver.duals(problem, state).values
+        inside = y != 0
         assert bool((a[inside] > 0).all())
         assert bool((a <= costs).all())
         assert bool((a[~inside] == 0).all())

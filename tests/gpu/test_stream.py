@@ -6,17 +6,17 @@ import torch
 from scipy import sparse
 
 import pegasos
+from pegasos.certificate import certify
 from pegasos.chunk_rows import ChunkRows
 from pegasos.data.chunks import ArrayChunks, spill
 from pegasos.driver import run
-from pegasos.gpu.certify import certify_on_device
-from pegasos.gpu.choice import device_choice
-from pegasos.gpu.loading import _brought, room, rows_on_device, stream_of
 from pegasos.gpu.problem import device_problem
-from pegasos.gpu.rows import device_rows
-from pegasos.gpu.stream import Stream
 from pegasos.limits import Limits
-from pegasos.solvers import by_name
+from pegasos.sites.device.lanes import Duals, lanes_of
+from pegasos.sites.device.loading import _brought, room, rows_on_device, stream_of
+from pegasos.sites.device.rows import device_rows
+from pegasos.sites.device.stream import Stream
+from pegasos.solvers import by_name, choice_of
 from pegasos.testing.pieces import Uneven
 from pegasos.testing.toys import toy
 
@@ -34,10 +34,10 @@ def solved(source, data, solver, loss="hinge", intercept="free", tol=1e-8):
     problem = device_problem(
         device_rows(source, bias), torch.from_numpy(data.Y.T.copy()),
         torch.from_numpy(data.weight[None]), positive=np.ones(K), negative=np.ones(K),
-        s=lambda _: np.full(K, 2.0), intercept=intercept, loss=loss, bias=bias, keep_duals=True,
+        s=lambda _: np.full(K, 2.0), intercept=intercept, loss=loss, keep_duals=True,
     )  # fmt: skip
-    found = run(problem, device_choice(by_name(solver), problem), tol=tol, limits=Limits(), seed=0)
-    return problem, found
+    choice = choice_of(by_name(solver), problem, tol)
+    return problem, run(problem, choice, tol=tol, limits=Limits(), seed=0)
 
 
 @pytest.fixture(scope="module")
@@ -68,8 +68,8 @@ def test_a_stream_is_as_good_as_rows_in_memory(lanes, solver, loss, intercept):
     np.testing.assert_allclose(found.certificate.primal, expected.certificate.primal, rtol=1e-8)
     np.testing.assert_allclose(found.certificate.dual, expected.certificate.dual, rtol=1e-8)
     again = pegasos.certify(
-        lanes.X, lanes.Y, found.W[:-1].T, found.b, problem.kept.T.numpy(), C=0.5, loss=loss,
-        intercept=intercept, sample_weight=lanes.weight,
+        lanes.X, lanes.Y, found.W[:-1].T, found.b, lanes_of(problem).kept.T.numpy(), C=0.5,
+        loss=loss, intercept=intercept, sample_weight=lanes.weight,
     )  # fmt: skip
     np.testing.assert_allclose(found.certificate.primal, again.primal, rtol=1e-12)
     np.testing.assert_allclose(found.certificate.dual, again.dual, rtol=1e-12)
@@ -81,8 +81,8 @@ def test_streams_of_coarse_numbers(lanes, kind):
     problem, found = solved(stream_of(X, CPU, block_bytes=1000), lanes, "interior")
     assert problem.rows.source.dtype == kind
     again = pegasos.certify(
-        X.double().numpy(), lanes.Y, found.W[:-1].T, found.b, problem.kept.T.numpy(), C=0.5,
-        intercept="free", sample_weight=lanes.weight,
+        X.double().numpy(), lanes.Y, found.W[:-1].T, found.b, lanes_of(problem).kept.T.numpy(),
+        C=0.5, intercept="free", sample_weight=lanes.weight,
     )  # fmt: skip
     assert (again.relative_gap <= 1e-8 * (1 + 1e-3)).all()
 
@@ -96,8 +96,8 @@ def test_certificates_of_streams_are_those_of_rows(lanes):
     for source in (X, stream_of(X, CPU, block_bytes=1000)):
         problem, _ = solved(source, lanes, "interior", intercept="regularized", tol=1.0)
         W = W[:, : problem.weights_shape[1]]
-        inside = torch.where(problem.y != 0, duals, 0.0)
-        found.append(certify_on_device(problem, np.ascontiguousarray(W), inside)[0])
+        inside = Duals(torch.where(lanes_of(problem).y != 0, duals, 0.0))
+        found.append(certify(problem, np.ascontiguousarray(W), np.zeros(3), inside)[0])
     np.testing.assert_allclose(found[0].primal, found[1].primal, rtol=1e-13)
     np.testing.assert_allclose(found[0].dual, found[1].dual, rtol=1e-13)
 
@@ -126,14 +126,14 @@ def test_where_rows_go(data, monkeypatch):
     elsewhere = torch.device("meta")  # not where X is, and it takes anything
     assert _brought(X, CPU) is X
     assert _brought(X, elsewhere).device == elsewhere
-    monkeypatch.setattr("pegasos.gpu.loading.room", lambda *_: X.numel() * 8 - 1)
+    monkeypatch.setattr("pegasos.sites.device.loading.room", lambda *_: X.numel() * 8 - 1)
     assert _brought(X, CPU) is X  # it is there already
     streamed = _brought(X, elsewhere)
     assert isinstance(streamed, Stream)
     assert streamed.ranges == [(0, 600)]
     assert streamed.shape == (600, 5)
     assert streamed.read(3, 9).data_ptr() == X[3].data_ptr()
-    monkeypatch.setattr("pegasos.gpu.loading.room", lambda *_: X.numel() * 8)
+    monkeypatch.setattr("pegasos.sites.device.loading.room", lambda *_: X.numel() * 8)
     assert isinstance(_brought(X, elsewhere), torch.Tensor)
     rows, here = rows_on_device(data.X, "cpu", 2.0)
     assert here == CPU

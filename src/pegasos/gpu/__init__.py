@@ -1,4 +1,4 @@
-"""Training on a GPU: rows, duals and matrices are torch tensors, and stay on their device.
+"""The doors to training on a device, whose engine is ``pegasos.sites.device``.
 
 ``device="cuda"`` of ``pegasos.solve``, ``LinearSVC`` and ``LinearSVCCV`` leads here, and so do
 arrays that are on a device already. Nothing here is imported before; it needs the extra ``gpu``.

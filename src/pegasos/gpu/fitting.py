@@ -12,13 +12,13 @@ from torch import Tensor
 
 from pegasos.certificate import Floats
 from pegasos.driver import run
-from pegasos.gpu.choice import device_choice
 from pegasos.gpu.labels import classes_of, weights_of
-from pegasos.gpu.loading import rows_on_device
-from pegasos.gpu.problem import DeviceProblem, device_problem
-from pegasos.gpu.rows import DeviceRows
+from pegasos.gpu.problem import device_problem
 from pegasos.outcome import Outcome
-from pegasos.problem import check_scaling_range, regularization
+from pegasos.problem import Problem, check_scaling_range, regularization
+from pegasos.sites.device.loading import rows_on_device
+from pegasos.sites.device.rows import DeviceRows
+from pegasos.solvers import choice_of
 from pegasos.tasks.labels import class_weights
 from pegasos.tasks.training import Training
 
@@ -32,7 +32,6 @@ class DeviceTask:
     codes: Tensor  # (n,) into classes
     weight: Tensor | None  # (1, n)
     class_weight: Any
-    bias: float
 
     @property
     def binary(self) -> bool:
@@ -92,7 +91,7 @@ def device_task(
                 f"every example of class {missing!r} has a sample_weight of zero: leave the class "
                 "out of y, or weigh it"
             )
-    return DeviceTask(rows, classes, codes, weight, class_weight, bias)
+    return DeviceTask(rows, classes, codes, weight, class_weight)
 
 
 def train_on_device(training: Training, task: DeviceTask) -> Outcome:
@@ -101,14 +100,14 @@ def train_on_device(training: Training, task: DeviceTask) -> Outcome:
     problem = device_problem(
         task.rows, task.signs(), task.weight, positive=positive, negative=negative,
         s=lambda total: regularization(training.lam, training.C, total),
-        intercept=training.intercept, loss=training.loss, bias=task.bias,
+        intercept=training.intercept, loss=training.loss,
     )  # fmt: skip
     return run_on_device(training, problem, scalar=task.binary)
 
 
-def run_on_device(training: Training, problem: DeviceProblem, **options: Any) -> Outcome:
+def run_on_device(training: Training, problem: Problem, **options: Any) -> Outcome:
     """Train all lanes together."""
-    choice = device_choice(training.solver, problem)
+    choice = choice_of(training.solver, problem, training.tol)
     if training.announce is not None:
         training.announce(problem, choice)
     return run(

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from pegasos.arguments import floats
-from pegasos.gpu.arrays import as_tensor
 from pegasos.problem import check_sample_weight
+from pegasos.sites.device.arrays import as_tensor
 
 
 def signs_of(y: Any, n: int, device: torch.device) -> tuple[Tensor, bool]:

@@ -11,9 +11,10 @@ from torch import Tensor
 
 from pegasos.certificate import Certificate, Floats
 from pegasos.gpu.fitting import DeviceTask, run_on_device
-from pegasos.gpu.problem import DeviceProblem, device_problem
-from pegasos.gpu.products import products
+from pegasos.gpu.problem import device_problem
 from pegasos.outcome import Outcome
+from pegasos.problem import Problem
+from pegasos.sites.device.products import products
 from pegasos.tasks.path import Fold, Path
 from pegasos.tasks.training import Training
 
@@ -53,7 +54,7 @@ def cross_validate_on_device(
 
 def _lanes(
     training: Training, task: DeviceTask, Cs: Floats, folds: list[Fold], some: range
-) -> DeviceProblem:
+) -> Problem:
     """The lanes of these (C, fold), all classes of one after the other."""
     labels, positive, negative, strengths = [], [], [], []
     for number in some:
@@ -76,7 +77,7 @@ def _lanes(
     return device_problem(
         task.rows, every, task.weight, positive=np.concatenate(positive),
         negative=np.concatenate(negative), s=lambda _: np.concatenate(strengths),
-        intercept=training.intercept, loss=training.loss, bias=task.bias,
+        intercept=training.intercept, loss=training.loss,
     )  # fmt: skip
 
 

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from pegasos.driver import run
-from pegasos.gpu.choice import device_choice
 from pegasos.gpu.labels import check_sides, signs_of, weights_of
-from pegasos.gpu.loading import rows_on_device
 from pegasos.gpu.problem import device_problem
 from pegasos.gpu.results import returned_like
 from pegasos.outcome import Outcome
 from pegasos.problem import Intercept, Loss, check_scaling_range, regularization
-from pegasos.solvers import Solver
+from pegasos.sites.device.lanes import lanes_of
+from pegasos.sites.device.loading import rows_on_device
+from pegasos.solvers import Solver, choice_of
 
 
 def solve_on_device(
@@ -43,8 +43,9 @@ def solve_on_device(
     ones = np.ones(len(labels))
     problem = device_problem(
         rows, labels, weight, positive=ones, negative=ones,
-        s=lambda total: regularization(lam, C, total), intercept=intercept, loss=loss, bias=bias,
+        s=lambda total: regularization(lam, C, total), intercept=intercept, loss=loss,
         keep_duals=True,
     )  # fmt: skip
-    outcome = run(problem, device_choice(solver, problem), tol=tol, scalar=single, **options)
-    return returned_like(X, outcome, problem.kept), single
+    choice = choice_of(solver, problem, tol)
+    outcome = run(problem, choice, tol=tol, scalar=single, **options)
+    return returned_like(X, outcome, lanes_of(problem).kept), single

@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pegasos import _core
-from pegasos.sites.method import About, DualsAt, Floats, Kept, RowMethod
+from pegasos.sites.costs import DENSE, SPARSE, PassCosts
+from pegasos.sites.method import About, DualsAt, DualsOf, Floats, Kept, RowMethod
 from pegasos.sites.passes import Passes
 
 if TYPE_CHECKING:
+    from pegasos.certificate import GapSums
     from pegasos.problem import Problem
     from pegasos.rows import Rows
     from pegasos.sites.policy import Policy
@@ -28,9 +30,9 @@ class Site(ABC):
     where: ClassVar[str]  # "stay ..." of what does not leave it
     in_memory: ClassVar[bool] = False  # rows of this process: any row can be visited at any time
     here: ClassVar[bool] = True  # the rows' variables and duals are arrays of the run's state
-    lanes_apart: ClassVar[bool] = True  # passes take one lane at a time
     matrices_here: ClassVar[bool] = True  # they are arrays of the run's state
     speed: float = 1.0  # how many times as quick as on a core a pass is, roughly
+    instead: ClassVar[str] = "solver='dual'"  # what to use for features that no matrix is made of
 
     # What it says of its rows.
     @abstractmethod
@@ -60,6 +62,10 @@ class Site(ABC):
         """
         return None
 
+    def pass_costs(self, rows: Rows) -> PassCosts:
+        """What ``auto`` chooses by."""
+        return DENSE if self.dense(rows) else SPARSE
+
     def of_lanes(self, lanes: NDArray[np.intp]) -> Site:  # noqa: ARG002 - most keep nothing of them
         """The site of some of the lanes."""
         return self
@@ -67,6 +73,10 @@ class Site(ABC):
     def class_costs(self) -> tuple[Floats, Floats] | None:
         """(K,) sums of c over y = +1 and over y = -1, where labels are not here; else None."""
         return None
+
+    def told(self, problem: Problem) -> str:  # noqa: ARG002
+        """Of rows that cannot be visited: why ``auto`` chooses among second-order solvers."""
+        return f"rows {self.where}"
 
     @property
     def has_rows(self) -> bool:
@@ -98,10 +108,14 @@ class Site(ABC):
         """Weights (d + 1, ...) as they meet what parts hold."""
         return W
 
-    def outward(self, U: Floats) -> None:
+    def outward(self, U: Floats) -> None:  # noqa: B027 - most hold rows as they are
         """Sums over what parts hold (d + 1, ...) become those over rows, in place."""
 
     # Second-order solvers.
+    def lanes_at_once(self, method: RowMethod, problem: Problem) -> int:  # noqa: ARG002
+        """How many lanes the passes of a method take together."""
+        return 1
+
     def begin(self, method: RowMethod, problem: Problem, about: About, seed: int) -> Begun:  # noqa: ARG002
         """Make the rows' variables at the start of a run: arrays of its state, and what stays."""
         return {"rows": method.begin(problem, about)}, None
@@ -118,12 +132,12 @@ class Site(ABC):
     ) -> Passes:
         """Go on with a run."""
 
-    def duals(self, method: RowMethod, problem: Problem, state: Kept, at: Floats) -> DualsAt:
+    def duals(self, method: RowMethod, problem: Problem, state: Kept, at: Floats) -> DualsOf:
         """The duals of a run, read off the rows' variables with ``at``."""
         return DualsAt(method, problem, state, at)
 
     # Where rows are not here.
-    def gap_sums(self, problem: Problem, W: Floats, duals: Any) -> tuple[Any, Floats]:
+    def gap_sums(self, problem: Problem, W: Floats, duals: Any) -> tuple[GapSums, Floats]:
         """The sums of a certificate, and its b; only where rows are not here."""
         raise NotImplementedError(f"rows that are {self.where} are summed up part by part")
 

@@ -110,6 +110,10 @@ class Blocks(Site):
         """The parts."""
         return self.parts()
 
+    def told(self, problem: Problem) -> str:  # noqa: ARG002
+        """Where features are not what parts hold."""
+        return "features are made by blocks"
+
     @property
     def has_rows(self) -> bool:
         """Where features are what parts hold."""

@@ -20,6 +20,9 @@ Bools = NDArray[np.bool_]
 About = Mapping[str, Any]
 """What all parts have to know of a run before its first pass, by name."""
 
+DualsOf = Callable[[int, int], Floats]
+"""Duals of rows lo..hi-1 as an (hi - lo, K) array."""
+
 Merge = Literal["sum", "min", "max"]
 COMBINE: dict[Merge, np.ufunc] = {"sum": np.add, "min": np.minimum, "max": np.maximum}
 _NOTHING: dict[Merge, float] = {"sum": 0.0, "min": np.inf, "max": -np.inf}
@@ -30,7 +33,7 @@ class Reply(NamedTuple):
 
     name: str
     how: Merge
-    count: int
+    size: int  # how many numbers
 
 
 @dataclass(frozen=True)
@@ -61,9 +64,9 @@ class Pass:
             return
         numbers = np.atleast_1d(np.asarray(found, dtype=np.float64))
         at = 0
-        for name, how, count in self.replies:
-            some = numbers[at : at + count]
-            at += count
+        for name, how, size in self.replies:
+            some = numbers[at : at + size]
+            at += size
             merge_into(how, into[name], some[:, None] if lanes else some)
 
 

@@ -27,10 +27,14 @@ class Passes(ABC):
     correctors: ClassVar[int] = 4
     """How many centrality correctors an iteration may try."""
 
+    worth_certifying: ClassVar[float] = 1.2
+    """Times tol: what an exact estimate has to be within."""
+
     def __init__(self, problem: Problem, method: RowMethod, state: Kept, about: About) -> None:
         """Go on with a run."""
         self.problem, self.method, self.about = problem, method, about
-        self.sums, self.factored = method.matrix(state.arrays)
+        if problem.site.matrices_here:
+            self.sums, self.factored = method.matrix(state.arrays)
 
     @abstractmethod
     def ask(

@@ -80,7 +80,6 @@ class Policy(ABC):
     lanes_apart: ClassVar[bool] = False  # trains one lane after the other
     phases: ClassVar[tuple[str, ...]] = ()  # of an iteration: what state["place"] counts
     matrix_phase: ClassVar[str] = ""  # the one that adds up a matrix: its ranges are shorter
-    worth_certifying: ClassVar[float] = 1.2  # times tol: what an estimate has to be within
 
     def lanes_at_once(self, problem: Problem) -> int:
         """How many lanes are trained together."""
@@ -130,6 +129,10 @@ class Policy(ABC):
         It only decides when a certificate is worth a pass over the data.
         """
         return None
+
+    def worth_certifying(self, problem: Problem, state: State) -> float:  # noqa: ARG002
+        """Times tol: what an estimate has to be within to be worth a certificate."""
+        return 1.2
 
     def stalled(self, problem: Problem, state: State) -> bool:  # noqa: ARG002
         """Whether float64 has no more digits to give: further steps would gain nothing."""

@@ -3,13 +3,13 @@
 The cost model, in nanoseconds of one core (``benchmarks/auto.py`` measures it; only ratios matter),
 for n rows of m stored values, d features and K lanes:
 
-    a pass of DualCoordinate    n (VISIT + VALUE m K / 4)
-    Newton to tol               K (iterations (n (NEWTON_ROW + NEWTON_PASS m) + FACTOR d^3)
-                                   + NEWTON_GRAMS n GRAM)
-    InteriorPoint to tol        K iterations (n (ROW + PASS m + GRAM) + FACTOR d^3)
+    a pass of DualCoordinate    n (visit + value m K / 4)
+    Newton to tol               K (iterations (n (newton_row + newton_value m) + factor d^3)
+                                   + NEWTON_GRAMS n gram m^2 / 2)
+    InteriorPoint to tol        K iterations (n (row + row_value m + gram m^2 / 2) + factor d^3)
 
-with VALUE, PASS, NEWTON_PASS and GRAM of their own for dense and for sparse rows, and the Gram
-matrix's d^2 / 2 products a row where they are dense, m^2 / 2 where they are sparse.
+with the names of ``pegasos.sites.costs``: a site says what its passes cost, apart for dense and for
+sparse rows. Where rows cannot be visited, the choice is between the two second-order solvers.
 
 Newton is the quickest by far where there are many rows for every feature, and slow where there are
 not; InteriorPoint hardly depends on the data. How many passes DualCoordinate needs cannot be known
@@ -28,17 +28,16 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from pegasos.problem import Problem
+from pegasos.sites.costs import PassCosts
 from pegasos.solvers.base import Solver
 from pegasos.solvers.dual import DualCoordinate
 from pegasos.solvers.interior import InteriorPoint
 from pegasos.solvers.newton import Newton
+from pegasos.solvers.normal import check_features
 
-VISIT, DENSE_VALUE, SPARSE_VALUE = 45.0, 0.75, 1.0
-ROW, DENSE_PASS, SPARSE_PASS, DENSE_GRAM, SPARSE_GRAM, FACTOR = 120.0, 2.5, 10.0, 0.045, 1.8, 0.015
 ITERATIONS = 12.0  # of InteriorPoint to 1e-3; one more for each further digit
-NEWTON_ROW, DENSE_NEWTON_PASS, SPARSE_NEWTON_PASS, NEWTON_GRAMS = 30.0, 0.25, 1.5, 1.5
+NEWTON_GRAMS = 1.5
 NEWTON_ITERATIONS = 10.0  # to 1e-3; three more for each further digit
-NEWTON_ROWS, DENSE_NEWTON_ROWS = 200, 64  # for every feature; on fewer, its steps are short
 SLOWER = 1.5  # than the gaps of the last passes promise
 
 _FIRST_PASSES = 4  # of DualCoordinate, before its gaps say anything
@@ -107,7 +106,10 @@ def choose(problem: Problem, tol: float) -> Choice:
     """The exact solvers for a problem, by the cost model above."""
     rows, d = problem.rows, problem.rows.d
     if not problem.site.has_rows:
-        return replace(_second_order(problem, tol)[0], reason="features are made by blocks")
+        check_features(f"exact solvers on a {problem.site.name} factor matrices", problem)
+        second, _ = _second_order(problem, tol)
+        name = type(second.solver).__name__
+        return replace(second, reason=f"{name}: {problem.site.told(problem)}")
     matrix = 24.0 * d * d
     if d > MOST_FEATURES or matrix > max(_SMALL_MATRICES, rows.n * rows.row_bytes):
         return Choice(
@@ -137,28 +139,27 @@ def choose(problem: Problem, tol: float) -> Choice:
 
 def _second_order(problem: Problem, tol: float) -> tuple[Choice, float]:
     """The second-order solver for the shape, and what it costs."""
-    interior = interior_cost(problem, tol)
+    interior, costs = interior_cost(problem, tol), _costs(problem)
     last = Choice(InteriorPoint(), "InteriorPoint")
-    fewest = DENSE_NEWTON_ROWS if _dense(problem) else NEWTON_ROWS
-    if problem.n < fewest * problem.rows.d:
+    if problem.n < costs.newton_rows * problem.rows.d or problem.lanes > costs.newton_lanes:
         return last, interior
-    # Lanes go one after the other, and are left one by one.
-    epochs = interior / problem.lanes / newton_iteration(problem)
+    epochs = costs.interior_epochs
+    if epochs is None:  # lanes go one after the other, and are left one by one
+        epochs = interior / problem.lanes / newton_iteration(problem)
     return Choice(Newton(), "Newton", last, epochs, _NEWTON_TRIED), newton_cost(problem, tol)
 
 
 def dual_cost(problem: Problem) -> float:
     """Nanoseconds of one pass over all rows."""
-    value = DENSE_VALUE if _dense(problem) else SPARSE_VALUE
-    lanes = max(1.0, problem.weights_shape[1] / 4)
-    return problem.n * (VISIT + value * problem.rows.row_size * lanes)
+    costs, lanes = _costs(problem), max(1.0, problem.weights_shape[1] / 4)
+    return problem.n * (costs.visit + costs.value * problem.rows.row_size * lanes)
 
 
 def newton_iteration(problem: Problem) -> float:
     """Nanoseconds of an iteration of one lane, its matrix apart."""
-    value = DENSE_NEWTON_PASS if _dense(problem) else SPARSE_NEWTON_PASS
-    row = NEWTON_ROW + value * problem.rows.row_size
-    return problem.n * row + FACTOR * problem.rows.d**3
+    costs = _costs(problem)
+    row = costs.newton_row + costs.newton_value * problem.rows.row_size
+    return problem.n * row + costs.factor * problem.rows.d**3
 
 
 def newton_cost(problem: Problem, tol: float) -> float:
@@ -170,21 +171,18 @@ def newton_cost(problem: Problem, tol: float) -> float:
 
 def interior_cost(problem: Problem, tol: float) -> float:
     """Nanoseconds of all lanes to ``tol``."""
-    sparse = not _dense(problem)
-    iterations = ITERATIONS + _digits(tol)
-    row = ROW + (SPARSE_PASS if sparse else DENSE_PASS) * problem.rows.row_size + _gram(problem)
-    return iterations * problem.lanes * (problem.n * row + FACTOR * problem.rows.d**3)
+    iterations, costs = ITERATIONS + _digits(tol), _costs(problem)
+    row = costs.row + costs.row_value * problem.rows.row_size + _gram(problem)
+    return iterations * problem.lanes * (problem.n * row + costs.factor * problem.rows.d**3)
 
 
 def _gram(problem: Problem) -> float:
     """Nanoseconds of a row in the Gram matrix."""
-    if not _dense(problem):
-        return SPARSE_GRAM * problem.rows.row_size**2 / 2
-    return DENSE_GRAM * problem.rows.d**2 / 2
+    return _costs(problem).gram * problem.rows.row_size**2 / 2  # of dense rows, d^2 / 2
 
 
-def _dense(problem: Problem) -> bool:
-    return problem.site.dense(problem.rows)
+def _costs(problem: Problem) -> PassCosts:
+    return problem.site.pass_costs(problem.rows)
 
 
 def _digits(tol: float) -> float:

@@ -57,7 +57,7 @@ from pegasos.solvers.interior_phases import (
     TRIALS,
     Iteration,
 )
-from pegasos.solvers.interior_rows import ROWS
+from pegasos.solvers.interior_rows import MOST_SLACK, ROWS
 
 PER_LANE = frozenset(
     {
@@ -88,13 +88,18 @@ class InteriorPoint(Solver):
     phases: ClassVar[tuple[str, ...]] = PHASES
     matrix_phase: ClassVar[str] = MATRIX
 
+    def lanes_at_once(self, problem: Problem) -> int:
+        """As many as the site's passes take."""
+        return problem.site.lanes_at_once(ROWS, problem)
+
     def start(self, problem: Problem, seed: int, duals: Floats | None = None) -> State:  # noqa: ARG002
         """Start in the middle of the box, but nearer to sum a y = 0."""
-        normal.check_features("InteriorPoint", problem.rows.d)
+        normal.check_features("InteriorPoint factors a matrix", problem)
         arrays = self.start_vectors(problem)
-        rows, there = problem.site.begin(ROWS, problem, lightened(problem)._asdict(), seed)
+        about = lightened(problem)._asdict() | {"most_slack": MOST_SLACK}
+        rows, there = problem.site.begin(ROWS, problem, about, seed)
         arrays |= rows
-        if problem.site.lanes_apart:
+        if problem.site.matrices_here:
             size = problem.rows.d + 1
             arrays["gram"] = np.zeros((size, size))
             arrays["factor"] = matrices.empty_factor(size)

@@ -95,8 +95,9 @@ class Newton(Solver):
     def start(self, problem: Problem, seed: int, duals: Floats | None = None) -> State:  # noqa: ARG002
         """Start from w = 0."""
         d = problem.rows.d
-        normal.check_features("Newton", d)
-        rows, there = problem.site.begin(ROWS, problem, {}, seed)
+        normal.check_features("Newton factors a matrix", problem)
+        every = _every(problem)
+        rows, there = problem.site.begin(ROWS, problem, {"every": every}, seed)
         return State(
             rows
             | {
@@ -108,7 +109,7 @@ class Newton(Solver):
                 "line": np.zeros(2),
                 "search": np.zeros(5),
                 "numbers": np.array(
-                    [0.0, _FIRST_WIDTH, math.inf, self._goal, _every(problem), math.inf, 0.0]
+                    [0.0, _FIRST_WIDTH, math.inf, self._goal, every, math.inf, 0.0]
                 ),
                 "flags": np.zeros(3, dtype=np.int64),
                 "place": np.zeros(2, dtype=np.int64),
@@ -158,6 +159,10 @@ class Newton(Solver):
         if self.stalled(problem, state) or self.every(state) > 1:
             return np.full(problem.lanes, np.inf)
         return point_gap(problem, state)
+
+    def worth_certifying(self, problem: Problem, state: State) -> float:
+        """What a certificate costs, the site's passes know."""
+        return self.passes(problem, state).worth_certifying
 
     def stalled(self, problem: Problem, state: State) -> bool:  # noqa: ARG002
         """Whether nothing is left to gain, or nothing was gained for long."""

@@ -8,12 +8,13 @@ from pegasos.problem import Problem
 LARGEST_D = 10_000
 
 
-def check_features(name: str, d: int) -> None:
-    """Raise ValueError for more features than a matrix can be factored for."""
+def check_features(what: str, problem: Problem) -> None:
+    """Raise ValueError for more features than a matrix can be factored for; ``what`` does."""
+    d = problem.rows.d
     if d > LARGEST_D:
         raise ValueError(
-            f"{name} factors a matrix of features x features: {d} are too many (at most "
-            f"{LARGEST_D}); use solver='dual'"
+            f"{what} of features x features: {d} are too many (at most {LARGEST_D}); use "
+            f"{problem.site.instead}"
         )
 
 

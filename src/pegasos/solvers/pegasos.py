@@ -123,7 +123,7 @@ class Pegasos(Solver):
             rng = np.random.default_rng(seed)
             rows = problem.rows.d + (problem.bias != 0)
             w = rng.standard_normal((rows, K))
-            norm = np.sqrt(radius_squared(problem)) * rng.uniform(size=K)
+            norm = np.sqrt(self.radius_squared(problem)) * rng.uniform(size=K)
             arrays["v"][:rows, :K] = w / np.linalg.norm(w, axis=0) * norm
             arrays["nu"][:] = arrays["nu_peak"][:] = norm**2
         return State(
@@ -159,7 +159,7 @@ class Pegasos(Solver):
                 late=arrays.get("late"),
                 errors=arrays["errors"][part.rows],
                 draws=None if draws is None else draws[part.rows],
-                radius_squared=radius_squared(problem),
+                radius_squared=self.radius_squared(problem),
                 **same,
                 **budget,
             )  # fmt: skip
@@ -189,15 +189,15 @@ class Pegasos(Solver):
             draws = order.visits(problem, self._order, state)
         return shares(problem, state["errors"], draws)
 
+    @staticmethod
+    def radius_squared(problem: Problem) -> Floats:
+        """R^2 = sum(c) / s of the ball that holds the optimum, kept within float64."""
+        with np.errstate(over="ignore"):
+            return np.minimum(problem.cost / problem.s, 1e300)
+
     @property
     def _order(self) -> order.Sampling:
         return "cycle" if self.batch_size == "all" else self.sampling
 
     def _rows_per_step(self, problem: Problem) -> int:
         return problem.n if self.batch_size == "all" else int(self.batch_size)
-
-
-def radius_squared(problem: Problem) -> Floats:
-    """R^2 = sum(c) / s of the ball that holds the optimum, kept within float64."""
-    with np.errstate(over="ignore"):
-        return np.minimum(problem.cost / problem.s, 1e300)

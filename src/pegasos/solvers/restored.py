@@ -16,8 +16,8 @@ from pegasos import _core
 from pegasos.certificate import DualsOf, blocks
 from pegasos.joint import feasible
 from pegasos.problem import Problem
-from pegasos.solvers import newton_phases, order, stream
 from pegasos.sites.policy import Policy, State
+from pegasos.solvers import newton_phases, order, stream
 
 _MOST = 1 << 60  # of any counter
 _GROUP = {name: i for i, name in enumerate(_core.GROUP_CURSOR)}

@@ -7,7 +7,7 @@ import triton
 from torch import Tensor
 from triton import language as tl
 
-from pegasos.gpu.kernels.launch import programs
+from pegasos.sites.device.kernels.launch import programs
 
 _TILE, _WARPS = 4096, 4  # values of X, and warps that share them; by far the best for most
 _TWO_SUMS = 2048, 8  # for two sums at once, where those would spill

@@ -20,9 +20,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from pegasos.gpu import kernels
-from pegasos.gpu.csr import CsrRows
-from pegasos.gpu.products import AnyRows, row_kernels
+from pegasos.sites.device import kernels
+from pegasos.sites.device.csr import CsrRows
+from pegasos.sites.device.products import AnyRows, row_kernels
 
 
 @dataclass(frozen=True)
@@ -181,4 +181,4 @@ def _put_together(parts: Tensor, out: Tensor) -> None:
 
 def gram_kernels() -> Any:
     """The kernels of matrices; where they serve, Triton is there."""
-    return importlib.import_module("pegasos.gpu.kernels.gram")
+    return importlib.import_module("pegasos.sites.device.kernels.gram")

@@ -8,10 +8,10 @@ import triton
 from torch import Tensor
 from triton import language as tl
 
-from pegasos.gpu.arrays import sent
-from pegasos.gpu.formulas import Fixed
-from pegasos.gpu.kernels.launch import ENTRIES, Launch, programs
-from pegasos.gpu.kernels.rows import tile_of
+from pegasos.sites.device.arrays import sent
+from pegasos.sites.device.formulas import Fixed
+from pegasos.sites.device.kernels.launch import ENTRIES, Launch, programs
+from pegasos.sites.device.kernels.rows import tile_of
 
 _WIDE = 512  # features
 # Values of a tile, warps, and how many times the usual number of programs, by sides and whether

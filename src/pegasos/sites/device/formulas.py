@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from pegasos import _core
-from pegasos.gpu import kernels
+from pegasos.sites.device import kernels
 
 _PULL = 10.0  # products are pulled into [aim / 10, 10 aim]
 _SUMMED = 4096  # rows that are added up first: so many roundings, and as many as there are such
@@ -52,7 +52,7 @@ class Fixed(NamedTuple):
 
 def formulas_for(tensor: Tensor, part: str) -> Any:
     """The arithmetic of rows: kernels of a part where they can run, else this module."""
-    name = f"pegasos.gpu.kernels.{part}" if kernels.enabled(tensor) else __name__
+    name = f"pegasos.sites.device.kernels.{part}" if kernels.enabled(tensor) else __name__
     return importlib.import_module(name)
 
 

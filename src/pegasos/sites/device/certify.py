@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from pegasos import _core
-from pegasos.certificate import Certificate, Floats, GapSums, certificate
-from pegasos.gpu.arrays import sent
-from pegasos.gpu.formulas import Fixed, formulas_for
-from pegasos.gpu.intercepts import best_intercepts
-from pegasos.gpu.problem import DeviceProblem
-from pegasos.gpu.products import products_and_sums
+from pegasos.certificate import GapSums
+from pegasos.sites.device.arrays import sent
+from pegasos.sites.device.formulas import formulas_for
+from pegasos.sites.device.intercepts import best_intercepts
+from pegasos.sites.device.lanes import Read, fixed_of, lanes_of, rows_of
+from pegasos.sites.device.products import products_and_sums
+from pegasos.sites.method import Floats
+
+if TYPE_CHECKING:
+    from pegasos.problem import Problem
 
 SUMS = (
     "loss", "dual_positive", "dual_negative", "square_positive", "square_negative", "slope",
@@ -23,22 +27,15 @@ SUMS = (
 """Of ``formulas.gap_sums``, by their names in ``_core.GAP_SUMS``."""
 
 
-class Read(NamedTuple):
-    """What a certificate takes from one read of the rows."""
-
-    margins: Tensor  # (K, n) w.x
-    sums: Tensor  # (K, d) of a y x; with a free b (2 K, d): of a x where y = +1, and where it is -1
-
-
-def certify_on_device(
-    problem: DeviceProblem, W: Floats, duals: Tensor, read: Read | None = None
-) -> tuple[Certificate, Floats]:
-    """The certificate of W, padded as in ``Problem.weights_shape``, and (K, n) duals; its b.
+def gap_sums(
+    problem: Problem, W: Floats, duals: Tensor, read: Read | None = None
+) -> tuple[GapSums, Floats]:
+    """The sums for W, padded as in ``Problem.weights_shape``, and (K, n) duals; its b.
 
     Duals of rows that are not in a lane are 0. ``read``: what is known of the rows already.
     """
     K, free = problem.lanes, problem.intercept == "free"
-    device = problem.y.device
+    device = lanes_of(problem).device
     margins, sums = _read(problem, W, duals) if read is None else read
     if free:
         b = best_intercepts(problem, margins)
@@ -51,17 +48,17 @@ def certify_on_device(
     else:
         signed = total[:, _at("dual_positive")] - total[:, _at("dual_negative")]
         U_positive[-1, :K] = problem.bias * signed
-    return certificate(problem, W, b, GapSums(total, U_positive, U_negative)), b
+    return GapSums(total, U_positive, U_negative), b
 
 
-def _read(problem: DeviceProblem, W: Floats, duals: Tensor) -> Read:
+def _read(problem: Problem, W: Floats, duals: Tensor) -> Read:
     """The margins of W, and the sums of the duals."""
-    K, device = problem.lanes, problem.y.device
-    weights = sent(W[:-1, :K].T, device).contiguous()
-    margins = torch.empty(problem.y.shape, dtype=torch.float64, device=device)
+    every = lanes_of(problem).y
+    weights = sent(W[:-1, : problem.lanes].T, every.device).contiguous()
+    margins = torch.empty(every.shape, dtype=torch.float64, device=every.device)
     total: Tensor | None = None
-    for lo, hi, X in problem.here.visit():
-        here, y = duals[:, lo:hi], problem.y[:, lo:hi]
+    for lo, hi, X in rows_of(problem).visit():
+        here, y = duals[:, lo:hi], every[:, lo:hi]
         if problem.intercept == "free":
             factors = torch.cat([torch.where(y > 0, here, 0.0), torch.where(y < 0, here, 0.0)])
         else:
@@ -71,17 +68,16 @@ def _read(problem: DeviceProblem, W: Floats, duals: Tensor) -> Read:
     return Read(margins, cast(Tensor, total))
 
 
-def _sums(problem: DeviceProblem, margins: Tensor, duals: Tensor) -> Floats:
+def _sums(problem: Problem, margins: Tensor, duals: Tensor) -> Floats:
     """(K, 11): the sums over rows of ``_core.GAP_SUMS``."""
-    fixed = Fixed(problem.y, problem.device_costs(), problem.loss == "squared_hinge")
     look = formulas_for(margins, "certify").gap_sums
-    sums, added = look(margins, duals, problem.here.norms, fixed)
+    sums, added = look(margins, duals, rows_of(problem).norms, fixed_of(problem))
     columns = dict(zip(SUMS, sums, strict=True)) | {"blocks": torch.full_like(sums[0], added)}
     found = torch.stack([columns[name] for name in _core.GAP_SUMS], dim=1)
     return np.asarray(found.cpu().numpy())
 
 
-def _padded(problem: DeviceProblem, U: Tensor) -> Floats:
+def _padded(problem: Problem, U: Tensor) -> Floats:
     out = np.zeros(problem.weights_shape)
     out[:-1, : problem.lanes] = U.T.cpu().numpy()
     return out

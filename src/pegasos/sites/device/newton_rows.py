@@ -12,20 +12,24 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from pegasos.certificate import Floats
-from pegasos.gpu import kernels
-from pegasos.gpu.arrays import sent
-from pegasos.gpu.csr import CsrRows
-from pegasos.gpu.formulas import Fixed, formulas_for, smoothed_dual
-from pegasos.gpu.loading import room
-from pegasos.gpu.problem import DeviceProblem
-from pegasos.gpu.products import AnyRows, products, sums
+from pegasos.sites.device import kernels
+from pegasos.sites.device.arrays import sent
+from pegasos.sites.device.csr import CsrRows
+from pegasos.sites.device.formulas import Fixed, formulas_for, smoothed_dual
+from pegasos.sites.device.fused import Stays
+from pegasos.sites.device.lanes import Duals, Read, fixed_of, lanes_of, rows_of
+from pegasos.sites.device.loading import room
+from pegasos.sites.device.products import AnyRows, products, sums
+from pegasos.sites.method import Floats, Kept
+
+if TYPE_CHECKING:
+    from pegasos.problem import Problem
 
 _BEYOND = 2.0  # widths that near rows are from the kink at most
 _MOVES = 3.0  # that, in slacks' last root-mean-square change
@@ -81,15 +85,16 @@ class Look:
         return np.array_equal(self.w, w) and (self.shift, self.width) == (shift, width)
 
 
-class NewtonState:
+class NewtonRun(Stays):
     """What a run keeps on the device."""
 
-    def __init__(self, problem: DeviceProblem, seed: int, every: int) -> None:
+    def __init__(self, problem: Problem, seed: int, every: int) -> None:
         """Slacks of w = 0, of a sample if one of ``every`` rows is in it."""
         self.problem = problem
-        self.random = torch.Generator(problem.y.device).manual_seed(seed)
+        self.source, self.device = rows_of(problem), lanes_of(problem).device
+        self.random = torch.Generator(self.device).manual_seed(seed)
         size = problem.rows.d + 1
-        self.matrix = torch.zeros((1, size, size), dtype=torch.float64, device=problem.y.device)
+        self.matrix = torch.zeros((size, size), dtype=torch.float64, device=self.device)
         self.sample = self._sample(every) if every > 1 else None
         self._all: NewtonRows | None = None
         self.near: NewtonRows | None = None
@@ -112,14 +117,13 @@ class NewtonState:
         if self.near is not None:
             return self.near
         if self._all is None:
-            problem = self.problem
-            self._all = NewtonRows(problem.here.visit, self.fixed(), problem.here.norms)
+            self._all = NewtonRows(self.source.visit, self.fixed(), self.source.norms)
         return self._all
 
     def fixed(self) -> Fixed:
         """What does not change, of all rows."""
-        squared = self.problem.loss == "squared_hinge"
-        return Fixed(self.problem.y[0], self.problem.device_costs()[0], squared)
+        y, c, squared = fixed_of(self.problem)
+        return Fixed(y[0], c[0], squared)
 
     def fresh(self) -> None:
         """All rows are looked at next."""
@@ -129,6 +133,26 @@ class NewtonState:
         self.width = self.moved = 0.0
         self.looks += 1
         self.rows(1).slack.fill_(1.0)
+
+    def take(self, lanes: Tensor) -> None:
+        """There is but one."""
+
+    def duals(self, problem: Problem, state: Kept, at: Floats) -> Duals:
+        """The derivatives of the loss, smoothed within ``at``; 0 while a sample is looked at.
+
+        Where not all rows were looked at, they are: products, duals and sums from one read.
+        """
+        w, b = state.arrays["w"], float(state.arrays["b"][0])
+        place = w[:-1], b + problem.bias * float(w[-1]), float(at[0])
+        if self.near is not None or self.due or self.has_looked_at(*place):
+            look = self.look_at_all(*place)
+            return Duals(look.duals[None], Read(look.margins[None], look.sums))
+        if self.sample is not None:
+            return Duals(torch.zeros((1, problem.n), dtype=torch.float64, device=self.device))
+        rows = self.rows(1)
+        y, c, squared = rows.fixed
+        duals = smoothed_dual(rows.slack, c, float(at[0]), squared)
+        return Duals(torch.where(y != 0, duals, 0.0)[None])
 
     def has_looked_at(self, w: Floats, shift: float, width: float) -> bool:
         """Whether that is what was looked at last."""
@@ -141,20 +165,20 @@ class NewtonState:
         return self.look
 
     def _look(self, w: Floats, shift: float, width: float) -> Look:
-        problem, device = self.problem, self.problem.y.device
+        problem, device = self.problem, self.device
         weights, fixed = sent(w[None, :], device), self.fixed()
         margins = torch.empty(problem.n, dtype=torch.float64, device=device)
         duals = torch.empty_like(margins)
         sides = 2 if problem.intercept == "free" else 1
         total = torch.zeros((sides, problem.rows.d), dtype=torch.float64, device=device)
-        for lo, hi, X in problem.here.visit():
+        for lo, hi, X in self.source.visit():
             here = Fixed(fixed.y[lo:hi], fixed.c[lo:hi], fixed.squared)
             total += seen(X, weights, shift, here, width, sides, margins[lo:hi], duals[lo:hi])
         return Look(w.copy(), shift, width, margins, duals, total)
 
-    def reach_of(self, width: float) -> float:
+    def reach_of(self, width: float, squared: bool) -> float:
         """Within which of the kink a row is near, at such a width; 0: none is to be."""
-        if self.problem.loss == "squared_hinge" or self.looks > _LOOKS:
+        if squared or self.looks > _LOOKS:
             return 0.0
         return max(_BEYOND * width, _MOVES * self.change, self.reach / 4)
 
@@ -178,11 +202,11 @@ class NewtonState:
         self.far = Far(far[0], far[1], far[3])
 
     def _worth(self, few: int) -> bool:
-        source = self.problem.here
+        source = self.source
         most = (_NEAR if source.resident else _NEAR_STREAMED) * source.n
         if source.n < _ROWS_PER_FEATURE * source.d or not 0 < few <= most:
             return False
-        return few * source.row_bytes <= room(self.problem.y.device, 0)
+        return few * source.row_bytes <= room(self.device, 0)
 
     def seen_along(self, looked: Floats) -> Floats:
         """The slope and the curvature of all rows at a step, from sums over those in hand."""
@@ -219,19 +243,18 @@ class NewtonState:
 
     def _sample(self, every: int) -> NewtonRows:
         """One of every few rows."""
-        problem, device = self.problem, self.problem.y.device
-        count = problem.n // every
-        drawn = torch.randint(0, every, (count,), generator=self.random, device=device)
-        chosen = torch.arange(count, device=device) * every + drawn
+        count = self.source.n // every
+        drawn = torch.randint(0, every, (count,), generator=self.random, device=self.device)
+        chosen = torch.arange(count, device=self.device) * every + drawn
         y, c, squared = self.fixed()
         X = self._copied(chosen)
         fixed = Fixed(y[chosen], c[chosen], squared)
-        return NewtonRows(lambda: [(0, count, X)], fixed, problem.here.norms[chosen])
+        return NewtonRows(lambda: [(0, count, X)], fixed, self.source.norms[chosen])
 
     def _copied(self, chosen: Tensor) -> AnyRows:
         """Rows by their numbers, which ascend."""
         parts = []
-        for lo, hi, X in self.problem.here.visit():
+        for lo, hi, X in self.source.visit():
             if hi - lo == self.problem.n:
                 return X[chosen]
             parts.append(X[chosen[(chosen >= lo) & (chosen < hi)] - lo])

@@ -16,8 +16,8 @@ from typing import Any, TypeAlias
 import torch
 from torch import Tensor
 
-from pegasos.gpu import kernels
-from pegasos.gpu.csr import CsrRows
+from pegasos.sites.device import kernels
+from pegasos.sites.device.csr import CsrRows
 
 AnyRows: TypeAlias = Tensor | CsrRows
 """Rows of a block."""
@@ -116,7 +116,7 @@ def _kind(X: AnyRows, exact: bool) -> torch.dtype:
 
 def row_kernels() -> Any:
     """The kernels that read rows; where they serve, Triton is there."""
-    return importlib.import_module("pegasos.gpu.kernels.rows")
+    return importlib.import_module("pegasos.sites.device.kernels.rows")
 
 
 @contextmanager

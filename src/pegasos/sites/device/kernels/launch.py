@@ -8,7 +8,7 @@ import torch
 import triton
 from torch import Tensor
 
-from pegasos.gpu.formulas import Direction, Fixed, Row
+from pegasos.sites.device.formulas import Direction, Fixed, Row
 
 ENTRIES = 1024
 """Rows of a lane that a program looks at together."""

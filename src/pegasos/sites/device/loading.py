@@ -8,11 +8,11 @@ import torch
 from torch import Tensor
 
 from pegasos import sparse
-from pegasos.gpu.arrays import device_of, rows_tensor
-from pegasos.gpu.csr import csr_rows
-from pegasos.gpu.rows import DeviceRows, device_rows
-from pegasos.gpu.stream import Stream
 from pegasos.sites import Blocks
+from pegasos.sites.device.arrays import device_of, rows_tensor
+from pegasos.sites.device.csr import csr_rows
+from pegasos.sites.device.rows import DeviceRows, device_rows
+from pegasos.sites.device.stream import Stream
 
 BLOCK_BYTES = 1 << 29
 """Of a block that is copied to the device."""

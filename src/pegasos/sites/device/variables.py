@@ -5,8 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from pegasos.gpu.formulas import Direction, Row
-from pegasos.solvers.interior import MOST_SLACK
+from pegasos.sites.device.formulas import Direction, Fixed, Row
 
 
 class Variables:
@@ -18,18 +17,19 @@ class Variables:
 
     @classmethod
     def start(
-        cls, y: Tensor, c: Tensor, up: Tensor, down: Tensor, typical: Tensor, squared: bool
+        cls, fixed: Fixed, up: Tensor, down: Tensor, typical: Tensor, most_slack: float
     ) -> Variables:
         """In the middle of the box; the duals of y = +1 and -1 at (K, 1) shares of that.
 
         Rows that cost less than a (K, 1) typical one start with more slack.
         """
+        y, c, squared = fixed
         inside = y != 0
         values = torch.ones((6, *y.shape), dtype=torch.float64, device=y.device)
         a = c / 2 * torch.where(y > 0, up, down)
         values[0] = torch.where(inside, a, 1.0)
         values[1] = values[0] if squared else torch.where(inside, c - a, 1.0)
-        slack = (typical / c.clamp(min=1e-300)).clamp(1.0, MOST_SLACK)
+        slack = (typical / c.clamp(min=1e-300)).clamp(1.0, most_slack)
         values[2] = torch.where(inside, slack, 1.0)
         values[3] = values[2]
         values[4] = -1.0

@@ -6,23 +6,28 @@ left between the ends; those are sorted, and the place where the slope changes s
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import torch
 from torch import Tensor
 
-from pegasos.certificate import Floats
-from pegasos.gpu.formulas import Fixed, formulas_for
-from pegasos.gpu.problem import DeviceProblem
+from pegasos.sites.device.formulas import Fixed, formulas_for
+from pegasos.sites.device.lanes import fixed_of
+from pegasos.sites.method import Floats
+
+if TYPE_CHECKING:
+    from pegasos.problem import Problem
 
 _HALVINGS = 12  # over all rows
 
 
-def best_intercepts(problem: DeviceProblem, margins: Tensor) -> Floats:
+def best_intercepts(problem: Problem, margins: Tensor) -> Floats:
     """(K,) the b that minimise the losses of w.x + b, to the last digits of the kinks."""
-    fixed = Fixed(problem.y, problem.device_costs(), problem.loss == "squared_hinge")
-    inside = problem.y != 0
+    fixed = fixed_of(problem)
+    inside = fixed.y != 0
     slopes = formulas_for(margins, "interior").slopes
-    kinks = problem.y - margins
+    kinks = fixed.y - margins
     low = torch.where(inside, kinks, torch.inf).amin(1)
     high = torch.where(inside, kinks, -torch.inf).amax(1)
     for _ in range(_HALVINGS):

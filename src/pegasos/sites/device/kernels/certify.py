@@ -7,8 +7,8 @@ from torch import Tensor
 from triton import language as tl
 
 from pegasos import _core
-from pegasos.gpu.formulas import Fixed
-from pegasos.gpu.kernels.launch import ENTRIES, Launch
+from pegasos.sites.device.formulas import Fixed
+from pegasos.sites.device.kernels.launch import ENTRIES, Launch
 
 
 def gap_sums(margins: Tensor, a: Tensor, norms: Tensor, fixed: Fixed) -> tuple[Tensor, float]:

@@ -4,61 +4,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from pegasos.certificate import Floats
-from pegasos.gpu.csr import CsrRows
-from pegasos.gpu.products import AnyRows, squared_norms
-from pegasos.gpu.stream import Stream
-from pegasos.rows import OneRange
+from pegasos import _core
+from pegasos.rows import Rows
+from pegasos.sites.device.csr import CsrRows
+from pegasos.sites.device.products import AnyRows, squared_norms
+from pegasos.sites.device.stream import Stream
 
 
 @dataclass(frozen=True)
-class DeviceRows:
-    """What solvers see of rows; names as of ``pegasos.rows.Rows``."""
+class DeviceRows(Rows):
+    """Rows, none of which is in the core's."""
 
+    _: KW_ONLY
     source: Tensor | CsrRows | Stream  # (n, d)
-    norms: Tensor  # (n,) |x|^2 in float64, the constant feature included
-    squared_norms: Floats  # the largest of them alone
-    worst: int
-    blocks: Any
-    dense: None = None
-    condition: float = 1.0
-
-    @property
-    def n(self) -> int:
-        """Number of rows."""
-        return int(self.source.shape[0])
-
-    @property
-    def d(self) -> int:
-        """Number of features."""
-        return int(self.source.shape[1])
-
-    @property
-    def row_size(self) -> float:
-        """Values of a row, on average."""
-        if isinstance(self.source, CsrRows):
-            return float(len(self.source.values) / self.n)
-        return float(self.d)
-
-    @property
-    def row_bytes(self) -> float:
-        """Bytes of a row, on average."""
-        index = 8 if isinstance(self.source, CsrRows) else 0
-        return self.row_size * float(self.source.dtype.itemsize + index)
-
-    @property
-    def longest(self) -> int:
-        """Values of the longest row."""
-        if isinstance(self.source, CsrRows):
-            return int(self.source.starts.diff().max())
-        return self.d
+    norms: Tensor  # (n,) |x|^2 in float64, the constant feature included; ``squared_norms`` has
+    worst: int  # the largest of them alone, that of this row
 
     @property
     def resident(self) -> bool:
@@ -90,8 +57,15 @@ def device_rows(source: Tensor | CsrRows | Stream, bias: float) -> DeviceRows:
         if most > largest:
             worst, largest = row, most
     every = norms[0] if len(norms) == 1 else torch.cat(norms)
-    whole = OneRange(n, dense=not isinstance(source, CsrRows))
-    return DeviceRows(source, every, np.array([largest]), worst, whole)
+    size, longest, index = float(d), d, 0
+    if isinstance(source, CsrRows):
+        size, longest, index = len(source.values) / n, int(source.starts.diff().max()), 8
+    size_in_bytes = size * float(source.dtype.itemsize + index)
+    core = _core.Rows.dense(np.broadcast_to(np.zeros((1, d)), (n, d)), bias)  # takes no memory
+    return DeviceRows(
+        core, np.array([largest]), size, size_in_bytes, longest, None, source=source, norms=every,
+        worst=worst,
+    )  # fmt: skip
 
 
 def _norms(X: AnyRows, first: int, bias: float) -> tuple[Tensor, int, float]:

@@ -1,0 +1,155 @@
+"""A device of torch as a site: rows, duals and matrices are tensors, and stay there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pegasos import _core
+from pegasos.certificate import GapSums
+from pegasos.sites.base import Begun, Ranges, Site
+from pegasos.sites.costs import PassCosts
+from pegasos.sites.device.arrays import sent
+from pegasos.sites.device.batches import Batches
+from pegasos.sites.device.certify import gap_sums
+from pegasos.sites.device.csr import CsrRows
+from pegasos.sites.device.fused import FusedPasses
+from pegasos.sites.device.interior import InteriorPasses
+from pegasos.sites.device.lanes import Duals, Lanes
+from pegasos.sites.device.newton import NewtonPasses
+from pegasos.sites.device.rows import DeviceRows
+from pegasos.sites.method import About, Floats, Kept, RowMethod
+from pegasos.sites.passes import Passes
+
+if TYPE_CHECKING:
+    from pegasos.problem import Problem
+    from pegasos.rows import Rows
+
+FUSED: Mapping[str, type[FusedPasses]] = MappingProxyType(
+    {"interior": InteriorPasses, "newton": NewtonPasses}
+)
+"""The passes of a ``RowMethod``, by its name: those that read rows once for all they are for."""
+
+WALKS = MappingProxyType({"pegasos": Batches})
+"""How walks over rows combine here, by the solver's name."""
+
+# On fewer rows Newton's steps are short; lanes beyond a few InteriorPoint takes all at once.
+COSTS = PassCosts(newton_rows=64, newton_lanes=4, interior_epochs=60.0)
+
+
+@dataclass(frozen=True)
+class DeviceSite(Site):
+    """A GPU, or the CPU as torch has it; the labels of a problem's lanes are there, too."""
+
+    lanes: Lanes
+    resident: bool  # all rows are there; else they come a block at a time
+
+    name: ClassVar[str] = "device"
+    where: ClassVar[str] = "on the device"
+    here: ClassVar[bool] = False
+    matrices_here: ClassVar[bool] = False
+    has_rows: ClassVar[bool] = False  # not one at a time
+    instead: ClassVar[str] = "solver=pegasos.Pegasos(batch_size=...), or the CPU"
+
+    @property
+    def speed(self) -> float:  # type: ignore[override]
+        """A GPU's, against a core."""
+        return 1000.0 if self.lanes.y.is_cuda else 1.0
+
+    def dense(self, rows: Rows) -> bool:
+        """Whether rows are a tensor."""
+        return isinstance(rows, DeviceRows) and not isinstance(rows.source, CsrRows)
+
+    def pass_costs(self, rows: Rows) -> PassCosts:  # noqa: ARG002
+        """The same for all kinds of rows."""
+        return COSTS
+
+    def told(self, problem: Problem) -> str:
+        """Sizes, and the device."""
+        n, d, K = problem.n, problem.rows.d, problem.lanes
+        return f"{n} rows of {d} features, {K} problems on {self.lanes.device}"
+
+    def ranges(self, problem: Problem, *, matrix: bool = False) -> Ranges:  # noqa: ARG002
+        """All rows."""
+        return [(0, problem.n)]
+
+    def certified_at_once(self, problem: Problem) -> Ranges:
+        """All rows."""
+        return self.ranges(problem)
+
+    def refusal(self, solver: Any) -> str | None:
+        """Steps from row to row are no work for a device."""
+        if solver.name in WALKS:
+            if not self.resident:
+                return f"{type(solver).__name__} needs rows that fit the device: use solver='auto'"
+            return WALKS[solver.name].refusal(solver)
+        if solver.name in FUSED:
+            return None
+        return (
+            f"solver {solver.name!r} does not run on a device; use 'auto', 'newton', 'interior' "
+            "or 'pegasos', or leave device out"
+        )
+
+    def policy(self, solver: Any) -> Any:
+        """Batches, where the solver walks."""
+        return WALKS[solver.name](solver) if solver.name in WALKS else solver
+
+    def of_lanes(self, lanes: NDArray[np.intp]) -> DeviceSite:
+        """With the labels of some of the lanes."""
+        return replace(self, lanes=self.lanes.take(lanes))
+
+    def class_costs(self) -> tuple[Floats, Floats]:
+        """Counted where the labels are."""
+        return self.lanes.sides
+
+    def part(
+        self,
+        problem: Problem,
+        lo: int,
+        hi: int,
+        only: NDArray[np.bool_] | None = None,
+        ahead: int | None = None,
+    ) -> tuple[_core.Problem, int, int]:
+        """No part is ever here."""
+        raise NotImplementedError("rows on a device are no rows of the core")
+
+    def lanes_at_once(self, method: RowMethod, problem: Problem) -> int:
+        """As many as its passes take."""
+        return FUSED[method.name].lanes_at_once(problem)
+
+    def begin(self, method: RowMethod, problem: Problem, about: About, seed: int) -> Begun:
+        """Everything stays."""
+        return {}, FUSED[method.name].begin(problem, about, seed)
+
+    def passes(
+        self,
+        method: RowMethod,
+        problem: Problem,
+        state: Kept,
+        about: About,
+        *,
+        swapped: bool = False,  # noqa: ARG002 - it knows
+    ) -> Passes:
+        """Those of the method, fused."""
+        return FUSED[method.name](problem, method, state, about)
+
+    def duals(self, method: RowMethod, problem: Problem, state: Kept, at: Floats) -> Duals:  # noqa: ARG002
+        """A tensor, and what was read on the way to it."""
+        found: Duals = state.there.duals(problem, state, at)
+        return found
+
+    def gap_sums(self, problem: Problem, W: Floats, duals: Any) -> tuple[GapSums, Floats]:
+        """From one read of the rows, or none; the duals are kept, if they are wanted."""
+        if self.lanes.kept is not None:
+            self.lanes.kept[sent(self.lanes.ids, self.lanes.device)] = duals.values
+        return gap_sums(problem, W, duals.values, duals.read)
+
+    def keep(self, there: Any, problem: Problem, lanes: NDArray[np.intp]) -> Any:  # noqa: ARG002
+        """Tensors of those lanes."""
+        there.take(sent(lanes, self.lanes.device))
+        return there
