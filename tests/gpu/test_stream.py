@@ -16,6 +16,7 @@ from pegasos.gpu.problem import device_problem
 from pegasos.gpu.rows import device_rows
 from pegasos.gpu.stream import Stream
 from pegasos.limits import Limits
+from pegasos.run_options import RunOptions
 from pegasos.solvers import by_name
 from pegasos.testing.pieces import Uneven
 from pegasos.testing.toys import toy
@@ -36,7 +37,11 @@ def solved(source, data, solver, loss="hinge", intercept="free", tol=1e-8):
         torch.from_numpy(data.weight[None]), positive=np.ones(K), negative=np.ones(K),
         s=lambda _: np.full(K, 2.0), intercept=intercept, loss=loss, bias=bias, keep_duals=True,
     )  # fmt: skip
-    found = run(problem, device_choice(by_name(solver), problem), tol=tol, limits=Limits(), seed=0)
+    found = run(
+        problem,
+        device_choice(by_name(solver), problem),
+        RunOptions(tol=tol, limits=Limits(), seed=0),
+    )
     return problem, found
 
 

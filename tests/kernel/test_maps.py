@@ -57,7 +57,7 @@ def test_blocks_hold_the_rows(method, make, monkeypatch):
     X, _ = data()
     made = make_map(method, KERNEL, make(X), 30, 0)
     rows = MappedRows(make(X), made)
-    ranges = rows.ranges()
+    ranges = rows.parts()
     assert len(ranges) > 2
     assert all(lo % 128 == 0 for lo, _ in ranges)
     assert [lo for lo, _ in ranges[1:]] == [hi for _, hi in ranges[:-1]]

@@ -19,11 +19,11 @@ from pegasos.dask.rounds import ClusterDual
 from pegasos.dask.second import ClusterInterior, ClusterNewton
 from pegasos.dask.source import Source
 from pegasos.driver import run
-from pegasos.fleet import run_lanes
-from pegasos.history import History, Record, want_records
+from pegasos.history import History, Record
 from pegasos.interrupt import Interruption
 from pegasos.outcome import Outcome, StopReason
 from pegasos.problem import regularization
+from pegasos.side_by_side import run_lanes
 from pegasos.solvers import DualCoordinate, InteriorPoint, Newton, Solver
 from pegasos.solvers.auto import Choice, choose, fixed
 from pegasos.solvers.dual import PULL
@@ -129,19 +129,19 @@ def run_problem(
     If the cluster fails, the outcome is the model that was certified last.
     """
     kept = cluster.kept = Kept(problem)
-    cluster.tol = training.tol
+    cluster.tol = training.options.tol
     scalar = binary and problem.lanes == 1
-    options: dict[str, Any] = {
-        "limits": training.limits, "seed": training.seed, "began": training.began,
-        "interruption": cluster.interruption, "keep_duals": False,
-        "callbacks": (*training.callbacks, kept.note), "told": want_records(training.callbacks),
-    }  # fmt: skip
+    given = training.options
+    options = replace(
+        given.heard_by(*given.callbacks, kept.note), interruption=cluster.interruption,
+        keep_duals=False, scalar=scalar,
+    )  # fmt: skip
     error: ClusterError | None = None
     try:
         if problem.lanes > 1 and choice.solver.lanes_apart:
             several = replace(problem, threads=min(problem.lanes, _SIDE_BY_SIDE))
-            return run_lanes(several, lambda _: (choice, training.tol), **options), None
-        return run(problem, choice, tol=training.tol, scalar=scalar, **options), None
+            return run_lanes(several, lambda _: (choice, given.tol), options), None
+        return run(problem, choice, options), None
     except ClusterError as failure:
         error = failure
     except InterruptedRoundError:
@@ -225,10 +225,12 @@ def plan(training: Training, problem: ClusterProblem) -> Choice:
     """The solver, as on one machine; but rounds only where the desk has room for rows."""
     if training.solver is not None:
         return fixed(training.solver)
-    choice = choose(problem, training.tol)
+    choice = choose(problem, training.options.tol)
     second = choice.fallback
     if isinstance(choice.solver, DualCoordinate) and second is not None:
-        rows = ClusterDual(aim=training.tol).room(problem) / max(1.0, problem.rows.row_bytes)
+        rows = ClusterDual(aim=training.options.tol).room(problem) / max(
+            1.0, problem.rows.row_bytes
+        )
         if rows < _DESK_ROWS and choice.fallback_epochs <= _WORTH_PASSES:
             name = type(second.solver).__name__
             return replace(

@@ -39,8 +39,8 @@ def cross_validate_on_cluster(
     proof = Certificate(*np.full((3, *shape, problem.lanes // folds), np.nan))
     before, ended, error = None, None, None
     for c, C in enumerate(Cs):
-        began, limit = time.perf_counter(), training.limits.max_time
-        if limit is not None and began - training.began >= limit:
+        began, late = time.perf_counter(), training.options.late
+        if late:
             ended = "max_time"
             break
         here = problem.at(float(C))
@@ -78,7 +78,7 @@ def _folds(cluster: Cluster, training: Training, folds: int, class_weight: Any) 
         s=np.tile(lanes.s, folds),
         total_weight=np.tile(lanes.total_weight, folds),
         folds=folds,
-        seed=training.seed,
+        seed=training.options.seed,
     )
     counts = cluster.keep("set_lanes", {"lanes": lanes})["counts"]
     return set_lanes(cluster, rows, replace(lanes, total_weight=counts[2] + counts[3]))
