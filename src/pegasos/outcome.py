@@ -34,7 +34,7 @@ class Monitor(Protocol):
         """Remember that, of these records."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Outcome:
     """The model of every lane, and the run that made it."""
 

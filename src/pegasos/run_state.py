@@ -73,10 +73,19 @@ class RunState(Generic[P]):
         """The model that was certified last, and the run so far."""
         model = self.model
         return Outcome(
-            model.W, model.b, model.duals, self.shown(), History(self.records), self.stop_reason(),
-            self.seconds(), self.seen_before / self.whole.n, self.solver, self.reason,
-            self.certifying, self.steps_before,
-        )  # fmt: skip
+            W=model.W,
+            b=model.b,
+            duals=model.duals,
+            certificate=self.shown(),
+            history=History(self.records),
+            stop_reason=self.stop_reason(),
+            seconds=self.seconds(),
+            epochs=self.seen_before / self.whole.n,
+            solver=self.solver,
+            reason=self.reason,
+            certifying=self.certifying,
+            steps=self.steps_before,
+        )
 
     def save(self) -> None:
         """Write where the run stands, if it has a checkpoint."""

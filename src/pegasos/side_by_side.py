@@ -279,8 +279,16 @@ class _Together:
         names = Counter(type(end.solver).__name__ for end in ends)
         used = ", ".join(f"{name} for {count}" for name, count in names.most_common())
         return Outcome(
-            np.zeros((0, self.size)), np.zeros(self.size), [], self.proof, History(self.records),
-            reason, self.options.seconds(), max(end.epochs for end in ends), first.solver,
-            f"{used} of {self.size} problems; the first: {first.reason}",
-            sum(end.certifying for end in ends), sum(end.steps for end in ends),
-        )  # fmt: skip
+            W=np.zeros((0, self.size)),
+            b=np.zeros(self.size),
+            duals=[],
+            certificate=self.proof,
+            history=History(self.records),
+            stop_reason=reason,
+            seconds=self.options.seconds(),
+            epochs=max(end.epochs for end in ends),
+            solver=first.solver,
+            reason=f"{used} of {self.size} problems; the first: {first.reason}",
+            certifying=sum(end.certifying for end in ends),
+            steps=sum(end.steps for end in ends),
+        )

@@ -259,6 +259,7 @@ def test_looks_on_the_way_change_nothing(monkeypatch):
     X, y = data(4000)
     fits = [pegasos.SVC(C=0.1, tol=0.1).fit(X, y)]
     monkeypatch.setattr("pegasos.kernel.smo._CERTIFICATES", 0.0)
+    monkeypatch.setattr("pegasos.kernel.smo._LONG_VALUES", 0)
     monkeypatch.setattr("pegasos.kernel.smo._LONGER", 1.0)  # a look whenever the gap is looked at
     fits.append(pegasos.SVC(C=0.1, tol=0.1).fit(X, y))
     np.testing.assert_array_equal(fits[0].dual_coef_, fits[1].dual_coef_)

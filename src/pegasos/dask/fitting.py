@@ -26,6 +26,7 @@ from pegasos.problem import regularization
 from pegasos.side_by_side import run_lanes
 from pegasos.solvers import DualCoordinate, InteriorPoint, Newton, Solver
 from pegasos.solvers.auto import Choice, choose, fixed
+from pegasos.solvers.base import SolverOf
 from pegasos.solvers.dual import PULL
 from pegasos.tasks.labels import check_classes_weigh, class_weights, one_vs_rest
 from pegasos.tasks.training import Training
@@ -56,15 +57,17 @@ class Kept:
         """Keep a record: a callback."""
         self.records.append(record)
 
-    def outcome(self, error: ClusterError | None, solver: Solver, scalar: bool) -> Outcome:
+    def outcome(self, error: ClusterError | None, solver: SolverOf[Any], scalar: bool) -> Outcome:
         """What is left of a run that a cluster's failure ended, or a Ctrl-C at a bad moment."""
         proof = self.proof.lane(0) if scalar else self.proof
         last = self.records[-1] if self.records else None
         reason: StopReason = "interrupted" if error is None else "cluster_failed"
         return Outcome(
-            self.W, self.b, np.zeros((0, self.b.size)), proof, History(self.records), reason,
-            0.0 if last is None else last.seconds, 0.0 if last is None else last.epoch, solver,
-            reason if error is None else f"the cluster failed: {error}",
+            W=self.W, b=self.b, duals=np.zeros((0, self.b.size)), certificate=proof,
+            history=History(self.records), stop_reason=reason,
+            seconds=0.0 if last is None else last.seconds,
+            epochs=0.0 if last is None else last.epoch, solver=solver,
+            reason=reason if error is None else f"the cluster failed: {error}",
         )  # fmt: skip
 
 

@@ -63,7 +63,16 @@ def cross_validate_on_cluster(
         bounds = (found.primal, found.dual, found.rounding)
         proof = proof.replaced(c, Certificate(*(each.reshape(columns) for each in bounds)))
         epochs[c], seconds[c] = outcome.epochs, (time.perf_counter() - began) / folds
-    return Path(Cs, scores, proof, epochs, seconds, None, None, ended), error
+    return Path(
+        C=Cs,
+        scores=scores,
+        certificate=proof,
+        epochs=epochs,
+        seconds=seconds,
+        coef=None,
+        intercept=None,
+        ended=ended,
+    ), error
 
 
 def _folds(cluster: Cluster, training: Training, folds: int, class_weight: Any) -> ClusterProblem:

@@ -48,7 +48,16 @@ def cross_validate_on_device(
             scores[c, fold] = np.average(right[i, test], weights=weight)
             epochs[c, fold] = outcome.epochs
             seconds[c, fold] = (time.perf_counter() - began) / len(some)
-    return Path(Cs, scores, proof, epochs, seconds, None, None, ended)
+    return Path(
+        C=Cs,
+        scores=scores,
+        certificate=proof,
+        epochs=epochs,
+        seconds=seconds,
+        coef=None,
+        intercept=None,
+        ended=ended,
+    )
 
 
 def _lanes(

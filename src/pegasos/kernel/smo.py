@@ -38,11 +38,12 @@ _WORTH_SHRINKING = 0.7
 # Tiny problems are solved to nearly all digits whatever tol says: it costs milliseconds, and a
 # weight is then a repeated row.
 _TINY, _POLISHED, _MOST_POLISHING = 500, 1e-12, 20
-# A long run is certified on the way, so that an interrupt costs a part of it at most: after work
-# of so many certificates, and whenever it has grown by a half. Work is counted in rows of K: a
-# certificate takes one for every support vector, a step the time of a fraction of one. Close to
-# tol no such look is taken, since a certificate is due there anyway.
-_CERTIFICATES, _LONGER, _STEP_ROWS, _FAR = 8.0, 1.5, 1 / 16, 2.0
+# A long run is certified on the way, so that an interrupt costs a part of it at most: once this
+# many values of K were worked on (2 to 5 s), then after the work of so many certificates, and
+# whenever all of it has grown by a half. Work is counted in rows of K: a certificate is one for
+# every support vector, a step takes the time of a fraction of one (0.13 to 0.4 of it, measured
+# with 5 to 300 features). Close to tol there is no such look: a certificate is due there anyway.
+_LONG_VALUES, _CERTIFICATES, _LONGER, _STEP_ROWS, _FAR = 1 << 29, 4.0, 1.5, 0.2, 2.0
 
 _LOOK_AT, _SHRINK_AT, _HALVINGS, _CONVERGED, _LOOKED = range(5)  # of state["plan"]
 _DUAL, _TOLERANCE = range(2)  # of state["numbers"]
@@ -146,14 +147,15 @@ class SMO(KernelSolver):
             state["asked"][0] = _NEAR
         elif self.stalled(problem, state):
             state["asked"][0] = _SPENT
-        elif gap > _FAR * target * numbers[_DUAL] and self._long(state):
+        elif gap > _FAR * target * numbers[_DUAL] and self._long(problem, state):
             state["asked"][0] = _LOOK
 
-    def _long(self, state: State) -> bool:
+    def _long(self, problem: KernelProblem, state: State) -> bool:
         """Whether the last look, or the beginning, is long ago."""
         done, looked = _worked(state), int(state["plan"][_LOOKED])
-        rows = max(int(np.count_nonzero(state["a"])), _SHRINK_FROM)
-        return done >= max(_LONGER * looked, looked + _CERTIFICATES * rows)
+        support = int(np.count_nonzero(state["a"]))
+        enough = max(_LONGER * looked, looked + _CERTIFICATES * support)
+        return done >= enough and done * problem.n >= _LONG_VALUES
 
     def _polish(self, problem: KernelProblem, state: State) -> None:
         """Solve what is proven to the last digits: slack anew in float64, then steps.
@@ -240,6 +242,8 @@ class SMO(KernelSolver):
         super().resumed(problem, State(fixed))
         plan, numbers = state["plan"], state["numbers"]
         seen, steps = state["cursor"].tolist()
+        right = (state["a"] >= 0) & (state["a"] <= problem.upper)
+        expect(right.all(), "duals are not feasible")
         expect(seen == steps >= 0, "its visits are no steps")
         expect((plan >= 0).all() and plan[_HALVINGS] < 1000, "its plan is none")
         expect(np.isfinite(numbers).all() and numbers[_TOLERANCE] > 0, "its numbers are none")

@@ -222,9 +222,9 @@ class SolverOf(ABC, Generic[P]):
         """Whether its next step waits for a certificate; None: estimates and a schedule decide."""
         return None
 
-    def exhausted(self, certificate: Certificate, tol: float) -> Any:
+    def exhausted(self, certificate: Certificate, tol: float) -> NDArray[np.bool_]:
         """Per lane: is what is not proven by this certificate not to be had in float64?"""
-        return certificate.exhausted(tol)
+        return np.asarray(certificate.exhausted(tol))
 
     def stalled(self, problem: P, state: State) -> bool:  # noqa: ARG002
         """Whether float64 has no more digits to give: further steps would gain nothing."""

@@ -171,10 +171,18 @@ class _Blocks:
             )  # fmt: skip
             pruning = Pruning(self.kept / max(1, self.all), self.before, float(rise.max()))
         outcome = Outcome(
-            np.zeros((0, 0)), self.intercept, None, self.proof, History(self.records),
-            self.ended or self.reason, self.training.options.seconds(),
-            self.epochs, self.last.solver, self.last.reason, self.certifying,
-        )  # fmt: skip
+            W=np.zeros((0, 0)),
+            b=self.intercept,
+            duals=None,
+            certificate=self.proof,
+            history=History(self.records),
+            stop_reason=self.ended or self.reason,
+            seconds=self.training.options.seconds(),
+            epochs=self.epochs,
+            solver=self.last.solver,
+            reason=self.last.reason,
+            certifying=self.certifying,
+        )
         return Labels(coef, outcome, pruning)
 
 

@@ -36,7 +36,7 @@ Score = Callable[[int, Floats, Floats], float]
 _KEPT_BYTES = 1 << 28  # of coefficients
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Path:
     """What cross-validation met along C; arrays begin with (Cs, folds).
 
@@ -108,7 +108,16 @@ def cross_validate(
     best. ``keep_models`` keeps the coefficients whatever they take.
     """
     with Interruption() as interruption:
-        walk = _Walk(training, task, Cs, folds, score, patience, keep_models, interruption)
+        walk = _Walk(
+            training,
+            task,
+            Cs,
+            folds,
+            score,
+            patience=patience,
+            keep_models=keep_models,
+            interruption=interruption,
+        )
         # What looks at all folds of a C, or may end the path there, wants none far ahead; and
         # models of pairs take memory until the last pair is there.
         options = training.options
@@ -127,6 +136,7 @@ class _Walk:
         Cs: Floats,
         folds: list[Fold],
         score: Score,
+        *,
         patience: int | None,
         keep_models: bool,
         interruption: Interruption,
@@ -319,6 +329,12 @@ class _Walk:
         elif self.late():
             ended = "max_time"
         return Path(
-            self.Cs[:count], self.scores[:count].copy(), self.proof.lane(slice(count)),
-            self.epochs[:count].copy(), self.seconds[:count].copy(), coef, intercept, ended,
-        )  # fmt: skip
+            C=self.Cs[:count],
+            scores=self.scores[:count].copy(),
+            certificate=self.proof.lane(slice(count)),
+            epochs=self.epochs[:count].copy(),
+            seconds=self.seconds[:count].copy(),
+            coef=coef,
+            intercept=intercept,
+            ended=ended,
+        )
