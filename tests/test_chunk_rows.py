@@ -14,6 +14,7 @@ from pegasos.data.synthetic import make_news
 from pegasos.driver import run
 from pegasos.limits import Limits
 from pegasos.problem import make_problem
+from pegasos.run_options import RunOptions
 from pegasos.solvers import DualCoordinate
 from pegasos.testing.pieces import Uneven
 from pegasos.testing.toys import separable
@@ -162,7 +163,7 @@ def test_groups_of_lanes_may_have_nothing_to_visit_in_a_block():
     Y = np.where(X[:, :1] + rng.normal(size=(600, 20)) > 0, 1, -1).astype(np.int8)
     Y[100:, :16] = 0
     problem = make_problem(ChunkRows(Uneven(X, Y[:, 16])), Y, C=0.01, intercept="none")
-    outcome = run(problem, DualCoordinate(), tol=1e-3, limits=Limits(), seed=0)
+    outcome = run(problem, DualCoordinate(), RunOptions(tol=1e-3, limits=Limits(), seed=0))
     assert outcome.stop_reason == "converged"
     assert outcome.duals[100:, :16].max() == 0
 

@@ -1,27 +1,60 @@
-"""``benchmarks.side_by_side``: what it calls slower."""
+"""Many problems side by side: who works on what, and when."""
+
+import threading
 
 import pytest
 
-from benchmarks.side_by_side import judged
+from pegasos.interrupt import Interruption
+from pegasos.side_by_side import in_chains
 
-OLD = [1.0, 3.0, 1.0, 2.0, 1.0]  # the machine was busy twice
-
-
-def times(ratio):
-    return [ratio * seconds for seconds in OLD]
+STEPS = 4
 
 
-@pytest.mark.parametrize(
-    ("new", "again", "slower"),
-    [(1.02, 1.0, False), (1.05, 1.0, True), (1.05, 1.04, False), (1.05, 0.96, False),
-     (0.5, 1.0, False)],
-)  # fmt: skip
-def test_slower_is_beyond_what_the_old_one_differs_from_itself(new, again, slower):
-    found = judged({"old": OLD, "new": times(new), "again": times(again)})
-    assert found["slower"] is slower
-    assert found["new/old"] == pytest.approx(new)
-    assert found["old"] == 1.0
+def rounds_of(chains, *, in_step):
+    """What two threads do at the same time, round by round: both always have something to do."""
+    together, begun, lock = threading.Barrier(2, timeout=30), [], threading.Lock()
+
+    def body(step, chain):
+        with lock:
+            begun.append((step, chain))
+        together.wait()
+
+    in_chains(chains, STEPS, body, 2, Interruption(), in_step=in_step)
+    return [set(begun[i : i + 2]) for i in range(0, len(begun), 2)]
 
 
-def test_a_round_that_was_disturbed_does_not_count():
-    assert not judged({"old": OLD, "new": [9.0, *OLD[1:]], "again": OLD})["slower"]
+def test_chains_that_are_left_over_run_ahead():
+    rounds = rounds_of(3, in_step=False)
+    assert [(step, 2) in round_ for step, round_ in enumerate(rounds[:STEPS])] == [True] * STEPS
+    assert rounds[STEPS:] == [{(2, 0), (2, 1)}, {(3, 0), (3, 1)}]
+
+
+def test_in_step_no_chain_is_ahead_of_the_others():
+    rounds = rounds_of(3, in_step=True)
+    assert rounds[:3] == [{(0, 0), (0, 1)}, {(0, 2), (1, 0)}, {(1, 1), (1, 2)}]
+    assert rounds[3:] == [{(2, 0), (2, 1)}, {(2, 2), (3, 0)}, {(3, 1), (3, 2)}]
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3, 7])
+@pytest.mark.parametrize("in_step", [False, True])
+def test_every_step_of_every_chain_is_done_once_and_in_order(workers, in_step):
+    done = {chain: [] for chain in range(5)}
+    in_chains(
+        5, STEPS, lambda step, chain: done[chain].append(step), workers, Interruption(),
+        in_step=in_step,
+    )  # fmt: skip
+    assert done == {chain: list(range(STEPS)) for chain in range(5)}
+
+
+def test_what_a_step_raises_ends_the_others_and_is_raised():
+    interruption = Interruption()
+
+    def body(step, chain):
+        if (step, chain) == (1, 1):
+            raise ZeroDivisionError
+        while (step, chain) == (1, 0) and not interruption.requested:
+            pass
+
+    with pytest.raises(ZeroDivisionError):
+        in_chains(2, STEPS, body, 2, interruption)
+    assert interruption.requested

@@ -8,34 +8,26 @@ a function of the rows visited, never of the clock, so results do not depend on 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
-from typing import TYPE_CHECKING, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pegasos import schedule
-from pegasos.certificate import (
-    Certificate,
-    Floats,
-    GaveUp,
-    GiveUp,
-    blocks,
-    feature_blocks,
-)
+from pegasos.certificate import Certificate, Floats, GaveUp, GiveUp, feature_blocks
 from pegasos.history import Record, asked_to_stop, tick
 from pegasos.interrupt import Interruption, Patience
-from pegasos.limits import Limits
-from pegasos.outcome import Callback, Monitor, Outcome, StopReason
-from pegasos.problem import Problem
+from pegasos.outcome import Outcome, StopReason
+from pegasos.run_options import RunOptions
 from pegasos.run_state import RunState
 from pegasos.sites.errors import InterruptedSiteError, PartsLostError, SiteFailedError
+from pegasos.sites.policy import P
 from pegasos.snapshot import Lanes
-from pegasos.solvers import Choice, Solver
-
-if TYPE_CHECKING:
-    from pegasos.checkpoint.folder import Part  # most runs have none, and start sooner
+from pegasos.solvers import Choice
+from pegasos.solvers.auto import fixed
+from pegasos.solvers.base import SolverOf
 
 _CERTIFY_AFTER_INTERRUPT = 0.3  # seconds an interrupted run may spend to certify its last model
 _LARGE_WEIGHTS = 1 << 24  # entries of W that take too long to go through for that
@@ -44,44 +36,16 @@ _NEVER = 1 << 62
 Asked = TypeVar("Asked")
 
 
-def run(
-    problem: Problem,
-    solver: Solver | Choice,
-    *,
-    tol: float,
-    limits: Limits,
-    seed: int,
-    callbacks: Sequence[Callback] = (),
-    record_every: float | None = None,
-    scalar: bool = False,
-    start_duals: Floats | None = None,
-    look_first: bool = True,
-    monitor: Monitor | None = None,
-    began: float | None = None,
-    interruption: Interruption | None = None,
-    part: Part | None = None,
-    keep_duals: bool = True,
-    told: bool | None = None,
-) -> Outcome:
-    """Advance ``solver`` until every lane is certified within ``tol``, or a limit is reached.
-
-    With ``look_first``, the model of ``start_duals`` is certified before any step. ``began`` is the
-    ``time.perf_counter`` from which seconds count; now, if not given. A run that is part of a
-    larger one has the ``interruption`` of that one. With a ``part`` of a checkpoint it goes on
-    from there, and is saved there; without ``keep_duals`` its outcome has none.
-    ``told``: records come as often as callbacks want them, whether or not there are any.
-    """
-    one = _Run(
-        problem, solver, tol, limits, seed, callbacks, record_every, scalar, start_duals,
-        look_first, monitor, began, part, keep_duals, told,
-    )  # fmt: skip
-    if interruption is not None:
-        return one.run(interruption)
+def run(problem: P, solver: SolverOf[Any] | Choice, options: RunOptions) -> Outcome:
+    """Advance ``solver`` until every lane is certified within ``tol``, or a limit is reached."""
+    one = _Run(problem, solver if isinstance(solver, Choice) else fixed(solver), options)
+    if options.interruption is not None:
+        return one.run(options.interruption)
     with Interruption() as interruption:
         return one.run(interruption)
 
 
-class _Run(RunState):
+class _Run(RunState[P]):
     """What a run does."""
 
     def run(self, interruption: Interruption) -> Outcome:
@@ -102,7 +66,8 @@ class _Run(RunState):
 
     def train(self) -> None:
         """Train all lanes, or as many as a limit lets."""
-        saved = None if self.part is None else self.part.load()
+        part = self.options.part
+        saved = None if part is None else part.load()
         if saved is None:
             self.waiting = self.groups(np.arange(self.whole.lanes), 0)
             self.begin(*self.waiting.pop(0))
@@ -111,6 +76,7 @@ class _Run(RunState):
         while True:
             self.reasons.append(self.loop())
             self.seen_before += self.state.seen
+            self.steps_before += self.state.steps
             if self.reasons[-1] in ("interrupted", "max_time", "callback"):
                 break
             if self.reasons[-1] is None:
@@ -118,18 +84,18 @@ class _Run(RunState):
             if not self.waiting:
                 break
             self.begin(*self.waiting.pop(0))
-        if self.part is not None and not self.cut_short and self.reasons[-1] != "callback":
-            self.part.finish(*self.saved(ended=True))
+        if part is not None and not self.cut_short and self.reasons[-1] != "callback":
+            part.finish(*self.saved(ended=True))
 
     def groups(self, lanes: NDArray[np.intp], spent: int) -> list[Lanes]:
         """Lanes that are trained together; ``spent`` rows were visited for them before."""
-        most = self.solver.lanes_at_once(self.whole)
+        most = self.policy.lanes_at_once(self.whole)
         return [(lanes[i : i + most], spent) for i in range(0, lanes.size, most)]
 
     def takes_over(self) -> bool:
         """Whether the fallback is now the better choice."""
-        share = 1.0 if self.solver.lanes_apart else self.live.size / self.whole.lanes
-        return self.choice.takes_over(*self.trend, self.tol, share)
+        share = 1.0 if self.policy.lanes_apart else self.live.size / self.whole.lanes
+        return self.choice.takes_over(*self.trend, self.options.tol, share)
 
     def take_over(self) -> list[Lanes]:
         """Leave the live lanes to the fallback; the groups in which it trains them."""
@@ -143,33 +109,34 @@ class _Run(RunState):
         self.live, self.spent = lanes, spent  # those not yet certified
         self.problem = self.of_lanes(lanes)
         duals = None
-        if self.start_duals is not None and self.solver.warm_starts:
-            duals = self.start_duals[:, lanes]
-        self.warm = duals is not None and self.look_first
-        self.state = self.solver.start(self.problem, self.seed, duals)
+        if self.options.start_duals is not None and self.policy.warm_starts:
+            duals = self.options.start_duals[:, lanes]
+        self.warm = duals is not None and self.options.look_first
+        self.state = self.policy.start(self.problem, self.options.seed, duals)
         # Callbacks are called with certificates.
-        quick = 0 if self.told else schedule.quick_rows(self.problem)
+        quick = 0 if self.eager else schedule.quick_rows(self.problem)
         # A fallback is judged by the gaps of every epoch.
-        rarely = self.solver.stops_itself(self.problem) and self.choice.fallback is None
+        rarely = self.policy.stops_itself(self.problem) and self.choice.fallback is None
         apart = schedule.RARELY if rarely else 1
-        self.schedule = schedule.Schedule(self.whole.n, self.record_every, quick, apart)
+        self.schedule = schedule.Schedule(self.whole.n, self.options.record_every, quick, apart)
         self.trend = ([], [])
 
     def loop(self) -> StopReason | None:
         """Run until the lanes are done or a limit is reached; None: another solver takes over."""
         if self.warm:
             if not self.record(None):
+                self.leave()
                 return "interrupted"
-            asked = asked_to_stop(self.callbacks, self.records[-1])
+            asked = asked_to_stop(self.options.callbacks, self.records[-1])
             if self.live.size == 0:
                 return self.ended_well()
             if asked:
                 return "callback"
-        stop_seen = _NEVER
-        if self.limits.max_epochs is not None:
-            rows = round(self.limits.max_epochs * self.whole.n) - self.spent
+        stop_seen, limits = _NEVER, self.options.limits
+        if limits.max_epochs is not None:
+            rows = round(limits.max_epochs * self.whole.n) - self.spent
             stop_seen = min(_NEVER, max(1, rows))
-        stop_steps = _NEVER if self.limits.max_steps is None else int(self.limits.max_steps)
+        stop_steps = _NEVER if limits.max_steps is None else int(limits.max_steps)
         while True:
             paused = self.advance(min(self.schedule.next_stop, stop_seen), stop_steps)
             ended: StopReason | None = paused
@@ -177,7 +144,7 @@ class _Run(RunState):
                 ended = "max_epochs"
             if ended is None and self.state.steps >= stop_steps:
                 ended = "max_steps"
-            if ended is None and self.solver.stalled(self.problem, self.state):
+            if ended is None and self.policy.stalled(self.problem, self.state):
                 ended = "precision"
             if ended in ("max_epochs", "max_steps"):
                 self.leave()
@@ -190,8 +157,9 @@ class _Run(RunState):
             if ended is not None and self.records and self.records[-1].examples == self.seen():
                 return None if leave else ended  # certified as it stands
             if not self.record(ended):
+                self.leave()  # its certificate is still to come
                 return "interrupted"
-            asked = asked_to_stop(self.callbacks, self.records[-1])
+            asked = asked_to_stop(self.options.callbacks, self.records[-1])
             if self.live.size == 0:
                 return self.ended_well()
             if ended is not None and not leave:
@@ -208,44 +176,50 @@ class _Run(RunState):
 
     def advance(self, stop_seen: int, stop_steps: int) -> StopReason | None:
         """Run to the next stop in slices; None when it was reached."""
-        reached = False
+        reached, part, max_time = False, self.options.part, self.options.limits.max_time
         while not reached:
             if self.interruption.requested:
                 self.leave()
                 return "interrupted"
-            if self.limits.max_time is not None and self.elapsed() >= self.limits.max_time:
+            if max_time is not None and self.elapsed() >= max_time:
                 self.leave()
                 return "max_time"
-            if self.part is not None and self.part.due and not self.cut_short:
+            if part is not None and part.due and not self.cut_short:
                 self.save()
             began = time.perf_counter()
             before = self.state.seen
             with self.blaming():
                 reached = self.despite_losses(
-                    lambda: self.solver.advance(
+                    lambda: self.policy.advance(
                         self.problem, self.state, work=self.slice_rows, stop_seen=stop_seen,
                         stop_steps=stop_steps,
                     )
                 )  # fmt: skip
             spent = time.perf_counter() - began
-            tick(self.callbacks, self.pace())
+            tick(self.options.callbacks, self.pace())
             if not reached or self.state.seen - before >= self.slice_rows // 2:
                 self.slice_rows = schedule.next_slice(self.slice_rows, spent)
             if self.state.seen < stop_seen and self.state.steps < stop_steps:
                 # A solver that stopped to be looked at goes on where nothing would come of it.
-                reached = reached and self.schedule.may_check(self.state.seen)
+                wanted = self.policy.wants_certificate(self.problem, self.state)
+                reached = reached and (wanted or self.schedule.may_check(self.state.seen))
         return None
 
     def worth_certifying(self) -> bool:
         """At a stop of the schedule: is a certificate due, or does an estimate call for one?"""
         seen = self.state.seen
         due = self.schedule.due(seen)
+        wanted = self.policy.wants_certificate(self.problem, self.state)
+        if wanted is not None and (self.schedule.every is None or not due):
+            if due:
+                self.schedule.postpone(seen)
+            return wanted
         with _overflow_is_checked():
-            gaps = self.solver.estimate(self.problem, self.state)
+            gaps = self.policy.estimate(self.problem, self.state)
         if self.choice.fallback is not None and gaps is not None:
             self.trend[0].append(seen / self.whole.n)
             self.trend[1].append(float(np.max(gaps)))
-        asked_for = self.told or self.schedule.every is not None
+        asked_for = self.eager or self.schedule.every is not None
         if due and not asked_for and gaps is not None and np.isinf(gaps).all():
             self.schedule.postpone(seen)  # there is no bound yet: little would be proven
             return False
@@ -254,13 +228,14 @@ class _Run(RunState):
         if gaps is None:
             self.schedule.without_estimates()
             return self.schedule.due(seen)
-        within = self.solver.worth_certifying(self.problem, self.state)
-        near = np.count_nonzero(gaps <= within * self.tol)
+        within = self.policy.worth_certifying(self.problem, self.state)
+        near = np.count_nonzero(gaps <= within * self.options.tol)
         return bool(4 * near >= gaps.size) and self.schedule.may_check(seen)
 
     def blaming(self) -> AbstractContextManager[None]:
         """A block in which a state that was read is to blame for what it makes impossible."""
-        return self.part.understood() if self.part and self.resumed else nullcontext()
+        part = self.options.part
+        return part.understood() if part and self.resumed else nullcontext()
 
     def record(self, ended: StopReason | None) -> bool:
         """Certify the present model and keep it; False if an interrupt left no time for that."""
@@ -276,7 +251,7 @@ class _Run(RunState):
         patience = Patience(self.interruption, ended == "interrupted", seconds)
         try:
             with _overflow_is_checked():
-                weights = self.solver.weights(self.problem, self.state, patience.over)
+                weights = self.policy.weights(self.problem, self.state, patience.over)
         except GaveUp:
             return False
         b = self.intercepts(weights)
@@ -294,20 +269,22 @@ class _Run(RunState):
         self.model.b[lanes] = b
         del weights  # where it is a copy, room for what comes
         if self.has_duals:
-            duals = self.solver.duals(self.problem, self.state)
-            for lo, hi in blocks(self.problem):
+            duals = self.policy.duals(self.problem, self.state)
+            for lo, hi in self.problem.site.certified_at_once(self.problem):
                 self.model.duals[lo:hi, lanes] = duals(lo, hi)
         self.model.certificate = self.model.certificate.replaced(lanes, certificate)
-        score = None if self.monitor is None else self.monitor(self.model.W, self.model.b)
+        monitor = self.options.monitor
+        score = None if monitor is None else monitor(self.model.W, self.model.b)
         self.records.append(
             Record(self.seen() / self.whole.n, self.seconds(), self.seen(), self.shown(), score)
         )
         self.schedule.certified(self.state.seen)
-        proven, exhausted = certificate.proves(self.tol), certificate.exhausted(self.tol)
+        proven = certificate.proves(self.options.tol)
+        exhausted = self.policy.exhausted(certificate, self.options.tol)
         self.exhausted = self.exhausted or bool(np.any(exhausted & ~proven))
         self.freeze(proven | exhausted)
         if self.live.size:
-            self.solver.refused(self.problem, self.state)
+            self.policy.refused(self.problem, self.state)
         return True
 
     def despite_losses(self, ask: Callable[[], Asked]) -> Asked:
@@ -319,13 +296,13 @@ class _Run(RunState):
             try:
                 return ask()
             except PartsLostError:
-                self.state = self.solver.stale(self.problem, self.state)
+                self.state = self.policy.stale(self.problem, self.state)
 
     def proven(
         self, weights: Floats, b: Floats, give_up: GiveUp
     ) -> tuple[Certificate, Floats] | None:
         return self.despite_losses(
-            lambda: self.solver.certify(self.problem, self.state, weights, b, give_up)
+            lambda: self.policy.certify(self.problem, self.state, weights, b, give_up)
         )
 
     def with_weights(self, weights: Floats, give_up: GiveUp) -> Floats:
@@ -350,7 +327,7 @@ class _Run(RunState):
         problem = self.problem.take(keep)
         # An interrupt ends the run right after this: the lanes need not close ranks any more.
         with suppress(GaveUp):
-            self.state = self.solver.take(
+            self.state = self.policy.take(
                 problem, self.state, keep, lambda: self.interruption.requested
             )
             self.problem = problem
@@ -362,8 +339,7 @@ class _Run(RunState):
         """Refuse weights that overflowed, and bounds that contradict each other."""
         if np.isfinite(certificate.primal).all() and certificate.holds:
             return
-        rows = self.whole.rows
-        row, norm = rows.largest(), np.sqrt(rows.squared_norms.max())
+        row, norm = self.whole.largest_row()
         raise ValueError(
             f"the numbers left float64 after {self.state.steps} steps: X, the weights and lam or C "
             f"do not fit together (row {row} has norm {norm:.3g}); "

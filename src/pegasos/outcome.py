@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pegasos.certificate import Certificate, Floats
 from pegasos.history import History, Record
-from pegasos.solvers import Solver
+from pegasos.solvers.base import SolverOf
 
 StopReason = Literal[
     "converged", "precision", "max_time", "max_epochs", "max_steps", "interrupted", "callback",
@@ -34,18 +34,19 @@ class Monitor(Protocol):
         """Remember that, of these records."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Outcome:
     """The model of every lane, and the run that made it."""
 
     W: Floats  # (features + 1, K); the last row belongs to the constant feature
     b: Floats  # (K,)
-    duals: Any  # (n, K); from a fleet (n, 1) of each
+    duals: Any  # (n, K); of problems side by side (n, 1) of each
     certificate: Certificate
     history: History
     stop_reason: StopReason
     seconds: float
     epochs: float
-    solver: Solver  # the last one that was at work
+    solver: SolverOf[Any]  # the last one that was at work, as it was asked for or chosen
     reason: str  # why it was
     certifying: float = 0.0  # of the seconds, on certificates; summed over threads
+    steps: int = 0  # of the solver

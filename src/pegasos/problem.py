@@ -65,6 +65,32 @@ class Problem:
         return self.rows.core.bias
 
     @property
+    def untrained(self) -> NDArray[np.float64]:
+        """(K,) P of w = 0."""
+        return self.cost / self.total_weight
+
+    @property
+    def visit_values(self) -> float:
+        """Stored values of a row x lanes, on average."""
+        return max(1.0, self.rows.row_size) * self.weights_shape[1]
+
+    @property
+    def row_bytes(self) -> float:
+        """Of a row, on average."""
+        return self.rows.row_bytes
+
+    def largest_row(self) -> tuple[int, float]:
+        """The row with the largest norm, and that."""
+        return self.rows.largest(), float(np.sqrt(self.rows.squared_norms.max()))
+
+    def memory(self) -> dict[str, NDArray[Any]]:
+        """Nothing: rows stay as they are."""
+        return {}
+
+    def remember(self, memory: dict[str, NDArray[Any]]) -> None:
+        """There is nothing to remember."""
+
+    @property
     def class_costs(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """(K,) sums of c over y = +1, and over y = -1."""
         return self.site.class_costs() or (

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pegasos.certificate import Certificate
 from pegasos.history import History
 from pegasos.outcome import Outcome, StopReason
-from pegasos.solvers import Solver
+from pegasos.solvers.base import SolverOf
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Result:
     certificate: Certificate
     history: History
     stop_reason: StopReason
-    solver: Solver  # the last that was at work
+    solver: SolverOf[Any]  # the last that was at work
     reason: str  # why it was
     seconds: float
     epochs: float

@@ -4,70 +4,46 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, Generic, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pegasos import schedule, snapshot
-from pegasos.certificate import Certificate, Floats
-from pegasos.history import History, Pace, Record, want_records
-from pegasos.limits import Limits
-from pegasos.outcome import Callback, Monitor, Outcome, StopReason
-from pegasos.problem import Problem
-from pegasos.sites.policy import Policy, State
+from pegasos.certificate import Certificate
+from pegasos.history import History, Pace, Record
+from pegasos.interrupt import Interruption
+from pegasos.outcome import Outcome, StopReason
+from pegasos.run_options import RunOptions
+from pegasos.sites.policy import P, PolicyOf, State
 from pegasos.snapshot import Arrays, Lanes, Model
-from pegasos.solvers import Choice, Solver, restored
-from pegasos.solvers.auto import fixed
+from pegasos.solvers import Choice
 from pegasos.solvers.restored import expect
 
-if TYPE_CHECKING:
-    from pegasos.checkpoint.folder import Part  # most runs have none, and start sooner
-
-_MONITOR = "monitor/"
+_MONITOR, _MEMORY = "monitor/", "memory/"
 
 
-class RunState:
+class RunState(Generic[P]):
     """Lanes that are live or wait, the solver at work, records, and the model certified last."""
 
-    problem: Problem  # of the live lanes
+    problem: P  # of the live lanes
     live: NDArray[np.intp]  # not yet certified
     spent: int  # rows that were visited for them by other solvers
     state: State
     schedule: schedule.Schedule
     warm: bool  # the model they start from is to be certified first
+    policy: PolicyOf[P]  # what is run for the solver where the rows are
+    interruption: Interruption
 
-    def __init__(
-        self,
-        problem: Problem,
-        solver: Solver | Choice,
-        tol: float,
-        limits: Limits,
-        seed: int,
-        callbacks: Sequence[Callback],
-        record_every: float | None,
-        scalar: bool,
-        start_duals: Floats | None,
-        look_first: bool,
-        monitor: Monitor | None,
-        began: float | None,
-        part: Part | None,
-        keep_duals: bool,
-        told: bool | None,
-    ) -> None:
-        """Nothing is trained yet; arguments as of ``driver.run``."""
-        self.began = time.perf_counter() if began is None else began
+    def __init__(self, problem: P, choice: Choice, options: RunOptions) -> None:
+        """Nothing is trained yet."""
+        self.whole, self.problem, self.options = problem, problem, options
+        self.began = time.perf_counter() if options.began is None else options.began
         self.before = 0.0  # seconds of the run before it was resumed
-        self.part, self.has_duals = part, keep_duals and problem.site.here
-        self.whole, self.problem = problem, problem
-        self.choice = fixed(solver) if isinstance(solver, Solver) else solver
-        self.tol, self.reason = tol, self.choice.reason
-        self.solver = self.policy()
-        self.limits, self.callbacks, self.scalar = limits, callbacks, scalar
-        self.seed, self.start_duals, self.record_every = seed, start_duals, record_every
-        self.look_first, self.monitor = look_first, monitor
-        self.told = want_records(callbacks) if told is None else told  # records come sooner
+        self.has_duals = options.keep_duals and problem.site.here
+        self.eager = options.is_eager
+        self.reason = choice.reason
+        self.follow(choice)
         self.changes = 0  # of solver
         self.cut_short = False  # by a limit or an interrupt
         self.resumed = False
@@ -75,13 +51,14 @@ class RunState:
         self.certifying = 0.0
         self.exhausted = False  # some lane was left unproven, at the last digits of float64
         self.seen_before = 0  # rows visited for lanes that were trained before the present ones
+        self.steps_before = 0
         self.slice_rows = schedule.first_slice(problem)
         # At first w = 0, a = 0: a certificate that needs no pass.
         K = problem.lanes
         self.model = Model(
-            np.zeros((problem.rows.d + 1, K)), np.zeros(K),
+            np.zeros((problem.weights_shape[0], K)), np.zeros(K),
             np.zeros((problem.n if self.has_duals else 0, K)),
-            Certificate.untrained(problem.cost / problem.total_weight),
+            Certificate.untrained(problem.untrained),
         )  # fmt: skip
         self.reasons: list[StopReason | None] = []
         self.waiting: list[Lanes] = []
@@ -96,16 +73,26 @@ class RunState:
         """The model that was certified last, and the run so far."""
         model = self.model
         return Outcome(
-            model.W, model.b, model.duals, self.shown(), History(self.records), self.stop_reason(),
-            self.seconds(), self.seen_before / self.whole.n, self.choice.solver.aimed_at(self.tol),
-            self.reason, self.certifying,
-        )  # fmt: skip
+            W=model.W,
+            b=model.b,
+            duals=model.duals,
+            certificate=self.shown(),
+            history=History(self.records),
+            stop_reason=self.stop_reason(),
+            seconds=self.seconds(),
+            epochs=self.seen_before / self.whole.n,
+            solver=self.solver,
+            reason=self.reason,
+            certifying=self.certifying,
+            steps=self.steps_before,
+        )
 
     def save(self) -> None:
         """Write where the run stands, if it has a checkpoint."""
         # After an interrupt the lanes that are left may not have closed ranks.
-        if self.part is not None and self.live.size == self.problem.lanes:
-            self.part.save(*self.saved(ended=False))
+        part = self.options.part
+        if part is not None and self.live.size == self.problem.lanes:
+            part.save(*self.saved(ended=False))
 
     def leave(self) -> None:
         """A limit or an interrupt ends the run here: save it as it is, before it is certified.
@@ -115,8 +102,8 @@ class RunState:
         """
         if self.cut_short:
             return  # lanes that come after one that a limit cut off are trained again
-        if self.part is not None:
-            with self.part.last_words():
+        if self.options.part is not None:
+            with self.options.part.last_words():
                 self.save()
         self.cut_short = True
 
@@ -130,9 +117,11 @@ class RunState:
             "reason": self.reason,
             "changes": self.changes,
             "seen_before": self.seen_before,
+            "steps_before": self.steps_before,
             "exhausted": self.exhausted,
         }
         arrays = self.model.arrays() | snapshot.record_arrays(self.records)
+        arrays |= snapshot.named(_MEMORY, self.whole.memory())
         if ended:
             return about, arrays
         about["waiting"] = snapshot.lanes_values(self.waiting)
@@ -140,23 +129,27 @@ class RunState:
         about["schedule"] = snapshot.schedule_values(self.schedule)
         about["trend"] = self.trend
         state, state_arrays = snapshot.state_arrays(self.state)
-        if self.monitor is not None:
-            arrays |= {_MONITOR + name: array for name, array in self.monitor.arrays().items()}
+        if self.options.monitor is not None:
+            arrays |= snapshot.named(_MONITOR, self.options.monitor.arrays())
         return about | {"state": state}, arrays | state_arrays
 
     def restore(self, about: dict[str, Any], arrays: Arrays) -> bool:
         """Go on from what ``saved`` gave; whether that is an end."""
-        assert self.part is not None
-        with self.part.understood():
+        monitor = self.options.monitor
+        assert self.options.part is not None
+        with self.options.part.understood():
+            self.whole.remember(snapshot.under(_MEMORY, arrays))
             self.model = Model.of(arrays, self.model)
             if self.has_duals:
-                restored.check_feasible(self.whole, lambda lo, hi: self.model.duals[lo:hi])
+                self.policy.check_duals(self.whole, lambda lo, hi: self.model.duals[lo:hi])
             self.records = snapshot.records_of(arrays)
             self.before, self.certifying = float(about["seconds"]), float(about["certifying"])
             expect(0 <= self.before < math.inf, "its time is none")
             self.reasons, self.seen_before = about["reasons"], about["seen_before"]
+            self.steps_before = about["steps_before"]
             known = all(one is None or one in get_args(StopReason) for one in self.reasons)
-            expect(known and snapshot.whole(self.seen_before), "its course is none")
+            counts = snapshot.whole(self.seen_before) and snapshot.whole(self.steps_before)
+            expect(known and counts, "its course is none")
             self.exhausted = bool(about["exhausted"])
             for _ in range(about["changes"]):
                 expect(self.choice.fallback is not None, "no other solver took over")
@@ -167,37 +160,38 @@ class RunState:
             lanes = self.whole.lanes
             self.waiting = snapshot.lanes_of(about["waiting"], lanes)
             self.live, self.spent = snapshot.lanes_of(about["live"], lanes)[0]
-            self.schedule = snapshot.schedule_of(about["schedule"], self.whole.n, self.record_every)
+            every = self.options.record_every
+            self.schedule = snapshot.schedule_of(about["schedule"], self.whole.n, every)
             epochs, gaps = ([float(value) for value in column] for column in about["trend"])
             expect(len(epochs) == len(gaps), "its trend is none")
             self.trend = (epochs, gaps)
             self.problem = self.of_lanes(self.live)
-            self.state, self.warm = snapshot.state_of(about["state"], arrays), False
-            restored.check(self.solver, self.problem, self.state)
-            if self.monitor is not None:
-                self.monitor.restore(snapshot.under(_MONITOR, arrays), self.records)
+            state = snapshot.state_of(about["state"], arrays)
+            self.state, self.warm = self.policy.resumed(self.problem, state), False
+            if monitor is not None:
+                monitor.restore(snapshot.under(_MONITOR, arrays), self.records)
         self.resumed = True
         return False
 
-    def of_lanes(self, lanes: NDArray[np.intp]) -> Problem:
+    def of_lanes(self, lanes: NDArray[np.intp]) -> P:
         """The problem of some lanes."""
         return self.whole if lanes.size == self.whole.lanes else self.whole.take(lanes)
+
+    def follow(self, choice: Choice) -> None:
+        """Go on with this solver."""
+        self.choice, self.solver = choice, choice.solver.aimed_at(self.options.tol)
+        self.policy = self.whole.site.policy(self.solver)
 
     def change_solver(self) -> None:
         """Go on with the fallback."""
         assert self.choice.fallback is not None
-        self.choice = self.choice.fallback
-        self.solver = self.policy()
+        self.follow(self.choice.fallback)
         self.changes += 1
-
-    def policy(self) -> Policy:
-        """What is run for the solver at work, where the rows are."""
-        return self.whole.site.policy(self.choice.solver.aimed_at(self.tol))
 
     def shown(self) -> Certificate:
         """The certificate as users see it."""
         proof = self.model.certificate
-        return proof.lane(0) if self.scalar else proof
+        return proof.lane(0) if self.options.scalar else proof
 
     def seen(self) -> int:
         """Rows visited."""
@@ -205,7 +199,7 @@ class RunState:
 
     def pace(self) -> Pace:
         """How far the run is."""
-        row_bytes = self.whole.rows.row_bytes
+        row_bytes = self.whole.row_bytes
         return Pace(self.seen() / self.whole.n, self.seconds(), self.seen(), row_bytes)
 
     def seconds(self) -> float:

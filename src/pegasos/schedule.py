@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pegasos.problem import Problem
+from pegasos.sites.policy import Runnable
 
 _SLICE_SECONDS = 0.1
 _LARGEST_SLICE = 1 << 60  # rows; a solver that pauses sooner than told keeps its slices short
@@ -10,9 +10,9 @@ RARELY = 8  # epochs between stops of a solver that stops by itself where tol ma
 _QUICK_VALUES = 1 << 25  # x lanes: visited before certificates are due that nothing calls for
 
 
-def first_slice(problem: Problem) -> int:
+def first_slice(problem: Runnable) -> int:
     """Rows for the first slice, when nothing is measured: about a million values x lanes."""
-    return max(1, int((1 << 20) / _row_values(problem)))
+    return max(1, int((1 << 20) / problem.visit_values))
 
 
 def next_slice(rows: int, seconds: float) -> int:
@@ -21,14 +21,9 @@ def next_slice(rows: int, seconds: float) -> int:
     return max(1, int(min(wanted, _LARGEST_SLICE)))
 
 
-def quick_rows(problem: Problem) -> int:
+def quick_rows(problem: Runnable) -> int:
     """Rows before which a certificate would be much of the work."""
-    return int(problem.site.speed * _QUICK_VALUES / _row_values(problem))
-
-
-def _row_values(problem: Problem) -> float:
-    """Stored values of a row x lanes, on average."""
-    return max(1.0, problem.rows.row_size) * problem.weights_shape[1]
+    return int(problem.site.speed * _QUICK_VALUES / problem.visit_values)
 
 
 class Schedule:

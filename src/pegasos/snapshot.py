@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pegasos.certificate import Certificate, Floats
 from pegasos.history import Record
 from pegasos.schedule import Schedule
-from pegasos.solvers.base import State
+from pegasos.sites.policy import State
 from pegasos.solvers.restored import expect
 
 Arrays = dict[str, NDArray[Any]]
@@ -57,12 +57,17 @@ class Model:
 def state_arrays(state: State) -> tuple[dict[str, Any], Arrays]:
     """A solver's state."""
     about = {"weights": sorted(state.weights), "per_lane": sorted(state.per_lane)}
-    return about, {_STATE + name: array for name, array in state.arrays.items()}
+    return about, named(_STATE, state.arrays)
 
 
 def state_of(about: dict[str, Any], arrays: Arrays) -> State:
     """From what ``state_arrays`` gave."""
     return State(under(_STATE, arrays), frozenset(about["weights"]), frozenset(about["per_lane"]))
+
+
+def named(prefix: str, arrays: Arrays) -> Arrays:
+    """The arrays under names that begin so."""
+    return {prefix + name: array for name, array in arrays.items()}
 
 
 def under(prefix: str, arrays: Arrays) -> Arrays:

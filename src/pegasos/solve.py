@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any, Literal, cast, get_args
 
 import numpy as np
@@ -18,12 +19,12 @@ from pegasos.certificate import certify as certify_problem
 from pegasos.checkpoint.saving import Saving
 from pegasos.data.dataset import Chunks
 from pegasos.devices import gpu_part, on_device, to_host
-from pegasos.fleet import run_any
-from pegasos.history import want_records
 from pegasos.limits import Limits
 from pegasos.outcome import Callback
 from pegasos.problem import Intercept, Loss, Problem, make_problem
 from pegasos.result import Result
+from pegasos.run_options import RunOptions
+from pegasos.side_by_side import run_any
 from pegasos.sites import Blocks
 from pegasos.solvers import Solver, by_name, choice_of
 
@@ -114,19 +115,20 @@ def solve(
     X, y, sample_weight = chunk_arrays(X, y, sample_weight, n_jobs)
     if y is None:
         raise ValueError("y is missing: the rows have no labels")
-    options: dict[str, Any] = {
-        "limits": limits,
-        "seed": _seed(seed),
-        "callbacks": functions("callbacks", callbacks),
-        "record_every": _positive("record_every", record_every),
-        "began": began,
-    }
+    options = RunOptions(
+        tol=tol,
+        limits=limits,
+        seed=_seed(seed),
+        callbacks=functions("callbacks", callbacks),
+        record_every=_positive("record_every", record_every),
+        began=began,
+    )
     if on_device(X, device):
         if saving.asked:
             raise ValueError("checkpoints are of runs on the CPU: leave checkpoint or device out")
         outcome, single = gpu_part("solving").solve_on_device(
             X, y, sample_weight, device, lam=lam, C=C, solver=config, loss=loss, intercept=mode,
-            intercept_scaling=intercept_scaling, tol=tol, **options,
+            intercept_scaling=intercept_scaling, options=options,
         )  # fmt: skip
         return Result.of(outcome, single=single)
     labels, single = _labels(y)
@@ -141,7 +143,7 @@ def solve(
         loss=loss,
         n_jobs=n_jobs,
     )
-    options["scalar"] = single
+    options = replace(options, scalar=single)
 
     def about() -> dict[str, Any]:
         from pegasos.checkpoint.manifest import describe  # most fits need none
@@ -150,20 +152,24 @@ def solve(
             X, labels, sample_weight, n_jobs,
             {
                 "lam": lam, "C": C, "solver": config or "auto", "loss": loss, "intercept": mode,
-                "intercept_scaling": intercept_scaling, "tol": tol, "seed": options["seed"],
+                "intercept_scaling": intercept_scaling, "tol": tol, "seed": options.seed,
                 "record_every": record_every,
             },
         )  # fmt: skip
-        return found | {"told": want_records(callbacks)}
+        return found | {"told": options.is_eager}
 
     with ExitStack() as stack:
         opened = saving.open(stack, about, frozenset({"seed"} if seed is None else ()))
         if opened is not None:
             kept = opened.about
-            options |= {"seed": kept["parameters"]["seed"], "told": kept["told"]}
-            options["part"] = opened.part("solve")
+            options = replace(
+                options,
+                seed=kept["parameters"]["seed"],
+                eager=kept["told"],
+                part=opened.part("solve"),
+            )
         outcome = run_any(
-            problem, lambda part: (choice_of(config, part, tol), tol), config, **options
+            problem, lambda part: (choice_of(config, part, tol), tol), config, options
         )
     return Result.of(outcome, single=single)
 

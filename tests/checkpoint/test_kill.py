@@ -56,11 +56,15 @@ LIFE = textwrap.dedent("""
         else:
             threading.Timer(chance.uniform(0, 0.25), die).start()
 
-    if kind == "fleet":
+    if kind == "side by side":
         model = pegasos.LinearSVC(
             C=10, solver="dual", tol=1e-7, random_state=0, n_jobs=2, **saving
         ).fit(X, y)
         found = np.concatenate([model.coef_.ravel(), model.intercept_])
+    elif kind == "kernel":
+        model = pegasos.SVC(C=10, tol=1e-5, random_state=0, n_jobs=1, **saving)
+        model.fit(X[:3000, :6], y[:3000])
+        found = np.concatenate([model.dual_coef_.ravel(), model.intercept_])
     else:
         limit = {"max_epochs": 4000} if kind == "sgds" else {}
         result = pegasos.solve(
@@ -99,14 +103,24 @@ def killed(kind, tmp_path, kills):
         assert np.load(out).tobytes() == expected.tobytes(), number
 
 
-@pytest.mark.parametrize(("kind", "kills"), [("dual", 8), ("sgds", 6), ("fleet", 6)])
+@pytest.mark.parametrize(
+    ("kind", "kills"), [("dual", 8), ("sgds", 6), ("side by side", 6), ("kernel", 6)]
+)
 def test_killed_at_random_moments(kind, kills, tmp_path):
     killed(kind, tmp_path, kills)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("kind", "kills"), [("dual", 60), ("sgds", 40), ("fleet", 40), ("interior", 30), ("newton", 30)]
+    ("kind", "kills"),
+    [
+        ("dual", 60),
+        ("sgds", 40),
+        ("side by side", 40),
+        ("kernel", 40),
+        ("interior", 30),
+        ("newton", 30),
+    ],
 )
 def test_killed_at_two_hundred_moments(kind, kills, tmp_path):
     killed(kind, tmp_path, kills)

@@ -198,7 +198,7 @@ def test_limits_end_a_fit_with_a_proof():
     assert model.certificate_.dual <= pegasos.SVC(tol=1e-6).fit(X, y).certificate_.primal
     with pytest.warns(ConvergenceWarning, match="max_time"):
         pegasos.SVC(max_time=1e-6, tol=1e-9).fit(X, y)
-    stopped = pegasos.SVC(callbacks=[lambda _: True], tol=1e-12, max_iter=100_000)
+    stopped = pegasos.SVC(solver="pegasos", callbacks=[lambda _: True], tol=1e-9)
     with pytest.warns(ConvergenceWarning, match="callback"):
         stopped.fit(X, y)
 
@@ -258,9 +258,9 @@ def test_threads_change_nothing():
 def test_looks_on_the_way_change_nothing(monkeypatch):
     X, y = data(4000)
     fits = [pegasos.SVC(C=0.1, tol=0.1).fit(X, y)]
-    monkeypatch.setattr("pegasos.kernel.run._LOOK_AFTER", 0.0)
-    monkeypatch.setattr("pegasos.kernel.run._CERTIFICATES", 0.0)
-    monkeypatch.setattr("pegasos.kernel.run._LONGER", 1.0)  # a look after every slice
+    monkeypatch.setattr("pegasos.kernel.smo._CERTIFICATES", 0.0)
+    monkeypatch.setattr("pegasos.kernel.smo._LONG_VALUES", 0)
+    monkeypatch.setattr("pegasos.kernel.smo._LONGER", 1.0)  # a look whenever the gap is looked at
     fits.append(pegasos.SVC(C=0.1, tol=0.1).fit(X, y))
     np.testing.assert_array_equal(fits[0].dual_coef_, fits[1].dual_coef_)
     assert fits[1].history_["epoch"].size > fits[0].history_["epoch"].size

@@ -12,6 +12,7 @@ from pegasos.data.chunks import ArrayChunks, spill
 from pegasos.driver import run
 from pegasos.gpu.problem import device_problem
 from pegasos.limits import Limits
+from pegasos.run_options import RunOptions
 from pegasos.sites.device.lanes import Duals, lanes_of
 from pegasos.sites.device.loading import _brought, room, rows_on_device, stream_of
 from pegasos.sites.device.rows import device_rows
@@ -37,7 +38,7 @@ def solved(source, data, solver, loss="hinge", intercept="free", tol=1e-8):
         s=lambda _: np.full(K, 2.0), intercept=intercept, loss=loss, keep_duals=True,
     )  # fmt: skip
     choice = choice_of(by_name(solver), problem, tol)
-    return problem, run(problem, choice, tol=tol, limits=Limits(), seed=0)
+    return problem, run(problem, choice, RunOptions(tol=tol, limits=Limits(), seed=0))
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,8 @@ def problem(n=60, C=0.5, shifted=False, matrix=False, seed=0):
     gram = MatrixGram(K) if matrix else KernelGram(Kernel("rbf", 0.3), X)
     if shifted:
         gram, K = ShiftedGram(gram), K + 1
-    return KernelProblem(gram, y, C * c, s=1 / C, total_weight=float(n), free=False), K, c
+    intercept = "regularized" if shifted else "none"
+    return KernelProblem(gram, y, C * c, 1 / C, float(n), intercept), K, c
 
 
 @pytest.mark.parametrize("batch_size", [1, 3, 60])
@@ -30,27 +31,30 @@ def problem(n=60, C=0.5, shifted=False, matrix=False, seed=0):
 @pytest.mark.parametrize("matrix", [False, True])
 def test_every_step_is_that_of_the_paper(batch_size, shifted, matrix):
     task, K, c = problem(shifted=shifted, matrix=matrix)
-    training = KernelPegasos(batch_size=batch_size).start(task, seed=3)
+    solver = KernelPegasos(batch_size=batch_size)
+    state = solver.start(task, seed=3)
     batches = np.concatenate([np.random.default_rng(k).integers(60, size=(40, batch_size))
                               for k in range(3)])  # fmt: skip
     lam = task.s / task.n
     naive = kernel_pegasos(K, task.y, c, lam, batches)
     # Three blocks of steps, as a run would take them.
-    ours = (counts.copy() for part in np.split(batches, 3) for counts in training.walk(part))
+    parts = np.split(batches, 3)
+    ours = (counts.copy() for part in parts for counts in solver.walk(task, state, part))
     for step, (counts, (expected, f)) in enumerate(zip(ours, naive, strict=True), start=1):
         np.testing.assert_array_equal(counts, expected)
         if step in (1, 7, 120):
-            coef = training.certify().coef
+            coef = solver.weights(task, state)[:-1, 0]
             np.testing.assert_allclose(K @ coef, f, rtol=1e-10, atol=1e-12)
 
 
 def test_the_order_is_a_function_of_the_seed():
-    one, two, other = (KernelPegasos(batch_size=4).start(problem()[0], seed) for seed in (1, 1, 2))
-    for training in (one, two, other):
-        training.advance()
-    np.testing.assert_array_equal(one.errors, two.errors)
-    assert np.any(one.errors != other.errors)
-    assert one.draws.sum() == one.visits == 256
+    solver, (task, _, _) = KernelPegasos(batch_size=4), problem()
+    one, two, other = (solver.start(task, seed) for seed in (1, 1, 2))
+    for state in (one, two, other):
+        solver.advance(task, state, work=1, stop_seen=2**62, stop_steps=2**62)
+    np.testing.assert_array_equal(one["errors"], two["errors"])
+    assert np.any(one["errors"] != other["errors"])
+    assert one["draws"].sum() == one.seen == 256
 
 
 def test_its_certificate_bounds_the_optimum():

@@ -9,6 +9,7 @@ import pegasos
 from pegasos.driver import run
 from pegasos.limits import Limits
 from pegasos.problem import make_problem
+from pegasos.run_options import RunOptions
 from pegasos.solvers.auto import Choice, choose, epochs_to_go, fixed
 
 
@@ -73,7 +74,7 @@ def test_every_lane_is_proven_when_the_solver_changes_between_lanes():
     labels = np.stack([y, np.roll(y, 7), -y], axis=1)
     problem = make_problem(X, labels, C=[0.1, 1.0, 100.0], intercept="free")
     choice = Choice(pegasos.Newton(), "first", fixed(pegasos.InteriorPoint()), 4.0, 0.5)
-    outcome = run(problem, choice, tol=1e-9, limits=Limits(), seed=0)
+    outcome = run(problem, choice, RunOptions(tol=1e-9, limits=Limits(), seed=0))
     assert outcome.stop_reason == "converged"
     assert "InteriorPoint took over" in outcome.reason
     assert (outcome.certificate.relative_gap <= 1e-9).all()
@@ -84,7 +85,7 @@ def test_a_stalled_solver_is_certified_before_it_is_left(monkeypatch):
     problem = make_problem(X, y[:, None], C=1.0, intercept="none")
     monkeypatch.setattr(pegasos.Newton, "stalled", lambda *_: True)
     choice = Choice(pegasos.Newton(), "first", fixed(pegasos.InteriorPoint()), 4.0, 0.5)
-    outcome = run(problem, choice, tol=1e-6, limits=Limits(), seed=0)
+    outcome = run(problem, choice, RunOptions(tol=1e-6, limits=Limits(), seed=0))
     assert outcome.stop_reason == "converged"
     assert len(outcome.history.records) >= 2
     assert outcome.reason.startswith("first; InteriorPoint took over")
@@ -94,7 +95,7 @@ def test_epochs_are_counted_over_all_solvers():
     X, y = crawling(2000, 30)
     problem = make_problem(X, y[:, None], C=100.0, intercept="free")
     choice = Choice(pegasos.DualCoordinate(), "", fixed(pegasos.InteriorPoint()), 4.0)
-    outcome = run(problem, choice, tol=0.0, limits=Limits(max_epochs=9), seed=0)
+    outcome = run(problem, choice, RunOptions(tol=0.0, limits=Limits(max_epochs=9), seed=0))
     assert "took over" in outcome.reason
     assert outcome.stop_reason == "max_epochs"
     assert outcome.epochs <= 9

@@ -10,6 +10,7 @@ from pegasos.certificate import certify
 from pegasos.driver import run
 from pegasos.limits import Limits
 from pegasos.problem import make_problem
+from pegasos.run_options import RunOptions
 from pegasos.solvers import restored
 from pegasos.testing import reference
 from pegasos.testing.toys import toy
@@ -120,15 +121,15 @@ def test_a_class_without_weight_leaves_estimates_finite():
 @pytest.mark.parametrize("threads", [1, 2])
 def test_pausing_second_order_steps_changes_no_bit(threads, monkeypatch):
     _, problem = slow_problem(intercept="free", n_jobs=threads)
-    options = {"tol": 1e-4, "limits": Limits(), "seed": 0}
-    expected = run(problem, DualCoordinate(), **options)
+    options = RunOptions(tol=1e-4, limits=Limits(), seed=0)
+    expected = run(problem, DualCoordinate(), options)
     assert expected.stop_reason == "converged"
     rng = np.random.default_rng(1)
     monkeypatch.setattr("pegasos.schedule.first_slice", lambda _: 1)
     monkeypatch.setattr("pegasos.schedule.next_slice", lambda *_: int(rng.integers(1, 4000)))
-    sliced = run(problem, DualCoordinate(), **options)
+    sliced = run(problem, DualCoordinate(), options)
     assert sliced.W.tobytes() == expected.W.tobytes()
-    plain = run(problem, DualCoordinate(second_order=False), **options)
+    plain = run(problem, DualCoordinate(second_order=False), options)
     assert expected.epochs < plain.epochs
 
 
@@ -141,7 +142,9 @@ def test_threads_give_the_same_bits_every_time_and_the_same_optimum(intercept, l
     results = []
     for threads in (1, 2, 2, 3):
         problem = make_problem(X, Y, C=1e-4, intercept=intercept, n_jobs=threads)
-        results.append(run(problem, DualCoordinate(), tol=1e-3, limits=Limits(), seed=5))
+        results.append(
+            run(problem, DualCoordinate(), RunOptions(tol=1e-3, limits=Limits(), seed=5))
+        )
     one, two, again, three = results
     assert two.W.tobytes() == again.W.tobytes()
     assert two.duals.tobytes() == again.duals.tobytes()

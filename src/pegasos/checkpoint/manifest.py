@@ -16,7 +16,7 @@ from pegasos.checkpoint.errors import CheckpointError
 from pegasos.checksums import of_arrays, of_rows
 
 NAME = "manifest.json"
-_FORMAT, _VERSION = "pegasos checkpoint", 6
+_FORMAT, _VERSION = "pegasos checkpoint", 7
 
 
 def describe(

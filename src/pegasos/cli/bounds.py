@@ -91,8 +91,8 @@ def bounds_of(
         given = _certified(problem, coef[lanes], model.intercept[lanes])
         duals, precision = None, _FIRST_TOL
         while True:
-            step = replace(training, tol=precision, began=training.began)
-            outcome = step.run(problem, start_duals=duals, keep_duals=True)
+            step = replace(training.options, tol=precision, start_duals=duals, keep_duals=True)
+            outcome = replace(training, options=step).run(problem)
             bounds = _worst(given, outcome.certificate)
             duals = outcome.duals
             settled = bounds.at_most - bounds.at_least <= _TIGHT * bounds.at_most

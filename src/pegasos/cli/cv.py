@@ -182,8 +182,7 @@ def cross_validated(training: Training, data: Data, fit: FitArguments, folds: in
     C = training.C
     if training.lam is not None:
         C = 1 / (training.lam * task.total_weight * (1 - 1 / folds))
-    training = replace(
-        training, C=1.0, lam=None, callbacks=(), announce=None, began=time.perf_counter()
-    )
+    options = replace(training.options, callbacks=(), began=time.perf_counter())
+    training = replace(training, C=1.0, lam=None, announce=None, options=options)
     walk = walked(training, task, np.array([C]), folds, fit.seed)
     return float(walk.mean[0])

@@ -138,7 +138,7 @@ def _fit(
     if trained.error is not None:
         voice.tell(f"the cluster failed: {trained.error}")
     parameters = parameters_of(training, job.fit, class_weight)
-    fitted = fitted_of(training.tol, outcome, outcome.W[:-1].T, classes, "ovr", parameters)
+    fitted = fitted_of(training.options.tol, outcome, outcome.W[:-1].T, classes, "ovr", parameters)
     about = {
         "rows": trained.rows.n, "features": trained.rows.d, "files": len(files),
         **columns_of(job.read, job.prepare),

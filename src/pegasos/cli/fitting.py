@@ -134,7 +134,7 @@ def fit(
         scheme: Scheme = "ovo" if task.pairs else "crammer_singer" if task.joint else "ovr"
         parameters = parameters_of(training, given, task.class_weight)
         fitted = fitted_of(
-            training.tol, outcome, outcome.W[:-1].T, task.classes, scheme, parameters
+            training.options.tol, outcome, outcome.W[:-1].T, task.classes, scheme, parameters
         )
     about = fingerprint(data) | columns
     if data.first_index == 0:
@@ -151,7 +151,7 @@ def _fit_labels(training: Training, data: Data, given: FitArguments) -> Fitted:
     found = train_labels(training, data.X, indicator, weights_of(data), class_weight, None)
     names = np.arange(data.y.shape[1]) if data.label_names is None else data.label_names
     parameters = parameters_of(training, given, class_weight)
-    return fitted_of(training.tol, found.outcome, found.coef, names, "labels", parameters)
+    return fitted_of(training.options.tol, found.outcome, found.coef, names, "labels", parameters)
 
 
 def fitted_of(
@@ -190,7 +190,7 @@ def parameters_of(training: Training, given: FitArguments, class_weight: Any) ->
         "lam": training.lam,
         "loss": training.loss,
         "solver": given.solver,
-        "tol": training.tol,
+        "tol": training.options.tol,
         "intercept": training.intercept,
         "intercept_scaling": training.intercept_scaling,
         "multi_class": given.multi_class,

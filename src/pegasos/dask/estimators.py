@@ -290,7 +290,7 @@ class LinearSVCCV(ClusterClassifier, cv.ChoosesC):
             training = self._options(stack, began, float(Cs[0]), None)
             source = source_of(X, y, sample_weight)
             cluster = self._on_cluster(stack, training, source)
-            some = replace(training, limits=cv.most_of(training.limits))
+            some = cv.hurried(training)
             path, error = cross_validate_on_cluster(cluster, some, Cs, folds, self.class_weight)
             self.path_, self.Cs_, self.scores_ = path, path.C, path.scores
             if error is not None:

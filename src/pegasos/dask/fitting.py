@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from pegasos.certificate import Floats
 from pegasos.dask import labels
 from pegasos.driver import run
-from pegasos.fleet import run_lanes
 from pegasos.interrupt import Interruption
 from pegasos.outcome import Outcome
 from pegasos.problem import Problem, regularization
 from pegasos.rows import Rows
+from pegasos.side_by_side import run_lanes
 from pegasos.sites.cluster.cluster import Cluster
 from pegasos.sites.cluster.part import Lanes
 from pegasos.sites.cluster.site import problem_on, summary
@@ -73,7 +73,7 @@ def train_on_cluster(
         total = counts[2] + counts[3]
         s = regularization(training.lam, training.C, total)
         lanes = replace(lanes, s=s, total_weight=total)
-    problem = set_lanes(cluster, about, lanes, training.tol)
+    problem = set_lanes(cluster, about, lanes, training.options.tol)
     outcome = run_problem(cluster, problem, training, classes is not None)
     return Fitted(outcome, classes, problem.rows, cluster.rounds, cluster.error)
 
@@ -83,17 +83,15 @@ def run_problem(cluster: Cluster, problem: Problem, training: Training, binary: 
 
     If the cluster fails, the outcome is the model that was certified last.
     """
-    options: dict[str, Any] = {
-        "limits": training.limits, "seed": training.seed, "began": training.began,
-        "interruption": cluster.interruption, "keep_duals": False,
-        "callbacks": training.callbacks,
-    }  # fmt: skip
-    choice = choice_of(training.solver, problem, training.tol)
+    scalar = binary and problem.lanes == 1
+    options = replace(
+        training.options, interruption=cluster.interruption, keep_duals=False, scalar=scalar
+    )
+    choice = choice_of(training.solver, problem, options.tol)
     if problem.lanes > 1 and choice.solver.lanes_apart:
         several = replace(problem, threads=min(problem.lanes, _SIDE_BY_SIDE))
-        return run_lanes(several, lambda _: (choice, training.tol), **options)
-    scalar = binary and problem.lanes == 1
-    return run(problem, choice, tol=training.tol, scalar=scalar, **options)
+        return run_lanes(several, lambda _: (choice, options.tol), options)
+    return run(problem, choice, options)
 
 
 def describe(cluster: Cluster, signs: bool = False) -> dict[str, dict[str, Any]]:

@@ -33,8 +33,8 @@ def cross_validate_on_cluster(
     proof = Certificate(*np.full((3, *shape, problem.lanes // folds), np.nan))
     before, ended, error = None, None, None
     for c, C in enumerate(Cs):
-        began, limit = time.perf_counter(), training.limits.max_time
-        if limit is not None and began - training.began >= limit:
+        began, late = time.perf_counter(), training.options.late
+        if late:
             ended = "max_time"
             break
         here = problem.at(float(C))
@@ -57,7 +57,16 @@ def cross_validate_on_cluster(
         bounds = (found.primal, found.dual, found.rounding)
         proof = proof.replaced(c, Certificate(*(each.reshape(columns) for each in bounds)))
         epochs[c], seconds[c] = outcome.epochs, (time.perf_counter() - began) / folds
-    return Path(Cs, scores, proof, epochs, seconds, None, None, ended), error
+    return Path(
+        C=Cs,
+        scores=scores,
+        certificate=proof,
+        epochs=epochs,
+        seconds=seconds,
+        coef=None,
+        intercept=None,
+        ended=ended,
+    ), error
 
 
 def _folds(
@@ -67,7 +76,7 @@ def _folds(
     about = describe(cluster)
     classes, one = lanes_of(about, training, class_weight, signs=False)
     assert classes is not None
-    labels = OneVsRest(classes, folds, training.seed)
+    labels = OneVsRest(classes, folds, training.options.seed)
     positive, negative, scale, total = (
         np.tile(each, folds) for each in (one.positive, one.negative, one.s, one.total_weight)
     )
@@ -76,7 +85,7 @@ def _folds(
     )
     counts = cluster.keep("set_lanes", {"lanes": lanes})["counts"]
     lanes = replace(lanes, total_weight=counts[2] + counts[3])
-    return set_lanes(cluster, about, lanes, training.tol), labels
+    return set_lanes(cluster, about, lanes, training.options.tol), labels
 
 
 def _train(

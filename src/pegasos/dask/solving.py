@@ -14,6 +14,7 @@ from pegasos.limits import Limits
 from pegasos.outcome import Callback
 from pegasos.problem import Intercept, Loss
 from pegasos.result import Result
+from pegasos.run_options import RunOptions
 from pegasos.sites.cluster.client import DEFAULT_TIMEOUT, check_timeout, client_of
 from pegasos.sites.cluster.source import source_of
 from pegasos.solve import check_loss, check_scaling, check_tol, resolve_intercept
@@ -61,10 +62,13 @@ def solve(
     if (lam is None) == (C is None):
         raise ValueError("give exactly one of lam and C")
     training = Training(
-        solver=config, tol=check_tol(tol), limits=Limits(max_time, max_epochs), loss=loss,
-        intercept=mode, intercept_scaling=intercept_scaling, C=C, lam=lam,
-        seed=int(np.random.default_rng(seed).integers(2**31 - 1)), n_jobs=n_jobs,
-        callbacks=functions("callbacks", callbacks), began=began,
+        solver=config, loss=loss, intercept=mode, intercept_scaling=intercept_scaling, C=C, lam=lam,
+        n_jobs=n_jobs,
+        options=RunOptions(
+            tol=check_tol(tol), limits=Limits(max_time, max_epochs),
+            seed=int(np.random.default_rng(seed).integers(2**31 - 1)),
+            callbacks=functions("callbacks", callbacks), began=began, keep_duals=False,
+        ),
     )  # fmt: skip
     source = source_of(X, y, sample_weight)
     with on_cluster(client_of(client), source, training, check_timeout(timeout)) as cluster:

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from pegasos.certificate import Floats
 from pegasos.kernel.kernels import Kernel
 from pegasos.kernel.maps import METHODS, FeatureMap, MappedRows, make_map
-from pegasos.outcome import Callback, Outcome
+from pegasos.outcome import Outcome
+from pegasos.run_options import RunOptions
 from pegasos.solvers import by_name
 from pegasos.solvers.interior import InteriorPoint
 from pegasos.solvers.newton import Newton
@@ -29,17 +30,19 @@ class Approximation:
     training: Training
     task: Task  # on the rows themselves
 
-    def fit(self, rows: NDArray[np.intp] | None = None) -> Outcome:
-        """Train on all rows, or on some."""
+    def fit(self, rows: NDArray[np.intp] | None = None, name: str = "all") -> Outcome:
+        """Train on all rows, or on some; ``name`` tells the fits of a checkpoint apart."""
         task = self.task
         if rows is not None:
             weight = None if task.sample_weight is None else task.sample_weight[rows]
             task = replace(task, X=task.X[rows], codes=task.codes[rows], sample_weight=weight)
-        return train(self.training, replace(task, X=MappedRows(task.X, self.map)))
+        return train(self.training.of(name), replace(task, X=MappedRows(task.X, self.map)))
 
-    def held_out(self, train_rows: NDArray[np.intp], test: NDArray[np.intp]) -> Floats | None:
+    def held_out(
+        self, name: str, train_rows: NDArray[np.intp], test: NDArray[np.intp]
+    ) -> Floats | None:
         """Scores of rows by models of others; None if that was stopped."""
-        outcome = self.fit(train_rows)
+        outcome = self.fit(train_rows, name)
         if outcome.stop_reason in ("interrupted", "max_time"):
             return None
         return self.scores(self.task.X[test], outcome)
@@ -74,12 +77,9 @@ def approximation(
     svc: Any,
     kernel: Kernel,
     task: Task,
-    *,
-    seed: int,
-    callbacks: tuple[Callback, ...],
-    began: float,
+    options: RunOptions,
 ) -> Approximation:
-    """The map of a fit, and its training."""
+    """The map of a fit, and its training; ``options`` are those of its run but for its limits."""
     weight = task.sample_weight
     rows = task.X if weight is None else task.X[np.flatnonzero(weight[:, 0] > 0)]
     training = checked_training(
@@ -94,10 +94,12 @@ def approximation(
         multi_class=svc.multi_class,
         max_iter=svc.max_iter,
         max_time=svc.max_time,
-        seed=seed,
+        seed=options.seed,
         n_jobs=svc.n_jobs,
-        callbacks=callbacks,
-        began=began,
+        callbacks=options.callbacks,
+        began=options.began or 0.0,
     )
-    made = make_map(svc.approximation, kernel, rows, svc.n_components, seed)
+    options = replace(options, limits=training.options.limits)
+    training = replace(training, options=options)
+    made = make_map(svc.approximation, kernel, rows, svc.n_components, options.seed)
     return Approximation(made, training, task)

@@ -226,7 +226,9 @@ class LinearClassifier(Classifier):
         if not self.verbose:
             return training
         line = stack.enter_context(ProgressLine(self.tol, type(self).__name__))
-        return replace(training, callbacks=(*training.callbacks, line))
+        options = training.options
+        options = replace(options, callbacks=(*options.callbacks, line))
+        return replace(training, options=options)
 
     def _saved(
         self,
@@ -245,7 +247,8 @@ class LinearClassifier(Classifier):
         if not saving.asked:
             return training
         given = self.get_params(deep=False)
-        names = given.keys() - _MAY_DIFFER - vars(training).keys() - {"fit_intercept"}
+        known = vars(training).keys() | vars(training.options).keys() | {"fit_intercept"}
+        names = given.keys() - _MAY_DIFFER - known
         parameters = {name: given[name] for name in sorted(names)}
         for name, some in (arrays or {}).items():
             parameters[name] = None if some is None else of_arrays(*some)

@@ -24,8 +24,9 @@ def calibrate(
 ) -> list[Calibrator] | None:
     """A calibrator per lane, from models of folds at C; None if that was stopped."""
     folds = stratified(task.codes) if folds is None else folds
+    own = training.options.of(f"calibration-{C:.17g}")
     path = cross_validate(
-        replace(training.of(f"calibration-{C:.17g}"), callbacks=(), told=False),
+        replace(training, options=replace(own, callbacks=(), eager=False)),
         task,
         np.array([C]),
         folds,

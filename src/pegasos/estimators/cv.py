@@ -181,7 +181,7 @@ class LinearSVCCV(ChoosesC):
             training = self._training(stack, began, 1.0, None)
             if on_device(X, self.device):
                 check_on_device(self)
-                limits = most_of(training.limits)
+                limits = most_of(training.options.limits)
                 choose_on_device(self, training, Cs, X, y, sample_weight, limits)
                 return self
             X, y, weight = self._checked_data(X, y, sample_weight)
@@ -199,7 +199,7 @@ class LinearSVCCV(ChoosesC):
             depends = {"cv": [rows for fold in folds for rows in fold]}
             training = self._saved(stack, training, X, y, weight, depends)
             path = cross_validate(
-                replace(training.of("path"), limits=most_of(training.limits)),
+                hurried(training.of("path")),
                 task,
                 Cs,
                 folds,
@@ -310,6 +310,12 @@ def _no_scores(path: Path) -> BaseException:
         f"scoring gave {path.scores[c, fold]} for fold {fold} at C={path.C[c]:g}; there is no C "
         "whose scores are all finite: choose another scorer or other folds"
     )
+
+
+def hurried(training: Training) -> Training:
+    """The training of the path, which leaves some time for the fit on all rows."""
+    options = training.options
+    return replace(training, options=replace(options, limits=most_of(options.limits)))
 
 
 def most_of(limits: Limits) -> Limits:

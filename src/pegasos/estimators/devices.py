@@ -60,7 +60,8 @@ def choose_on_device(
     if not folds:
         raise ValueError("cv yields no folds; a generator can be used only once")
     path_part = gpu_part("path")
-    path = path_part.cross_validate_on_device(replace(training, limits=limits), task, Cs, folds)
+    hurried = replace(training, options=replace(training.options, limits=limits))
+    path = path_part.cross_validate_on_device(hurried, task, Cs, folds)
     best = estimator._choose(path)
     outcome = None
     if estimator.refit:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -12,8 +12,9 @@ from pegasos.certificate import Floats
 from pegasos.estimators.approximation import check_approximation
 from pegasos.kernel.kernels import NAMES, Kernel, gamma_of
 from pegasos.kernel.pegasos import KernelPegasos
-from pegasos.kernel.run import KernelSolver
 from pegasos.kernel.smo import SMO
+from pegasos.kernel.solver import KernelSolver
+from pegasos.problem import Intercept
 from pegasos.solve import check_tol
 from pegasos.tasks.probability import method_of
 
@@ -44,7 +45,7 @@ def check_options(svc: Any) -> None:
         check_approximation(svc.approximation, svc.n_components, svc.kernel, svc.solver)
 
 
-def solver_of(svc: Any) -> tuple[KernelSolver, str]:
+def solver_of(svc: Any) -> tuple[KernelSolver, Intercept]:
     """What trains the kernel's own problem, and the intercept that is trained."""
     solver: KernelSolver
     if isinstance(svc.solver, KernelPegasos):
@@ -59,9 +60,9 @@ def solver_of(svc: Any) -> tuple[KernelSolver, str]:
         )
     intercept = str(svc.intercept)
     if intercept == "auto":
-        intercept = "free" if isinstance(solver, SMO) else "regularized"
+        intercept = "free" if "free" in solver.intercepts else "regularized"
     solver.check_intercept(intercept)
-    return solver, intercept
+    return solver, cast(Intercept, intercept)
 
 
 def kernel_of(svc: Any, X: Any, weight: Floats) -> Kernel | None:

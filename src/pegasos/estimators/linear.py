@@ -204,11 +204,13 @@ class LinearSVC(PartialFit):
             task = self._task(X, y, weight)
             duals = self._previous_duals(task)
             held_out = None if eval_set is None else checked_set(eval_set)
+            options = replace(training.options, keep_duals=self.warm_start)
+            training = replace(training, options=options)
             depends = {"start": duals, "eval_set": held_out}
             training = self._saved(stack, training, X, y, weight, depends)
             if eval_set is None:
                 validation = None
-                outcome = train(training, task, duals, keep_duals=self.warm_start)
+                outcome = train(training, task, duals)
             else:
                 outcome, validation = self._validated(training, task, eval_set, duals)
             self._forget("_duals", "pruning_")
@@ -242,14 +244,13 @@ class LinearSVC(PartialFit):
         if training.solver is None and not task.binary and not task.joint:
             # One that brings all classes along at every pass.
             training = replace(training, solver=DualCoordinate())
-        outcome = train(
-            replace(training, callbacks=(validation.stop, *training.callbacks)),
-            task,
-            duals,
-            keep_duals=self.warm_start,
+        options = replace(
+            training.options,
+            callbacks=(validation.stop, *training.options.callbacks),
             monitor=validation,
             record_every=1.0,
         )
+        outcome = train(replace(training, options=options), task, duals)
         return outcome, validation
 
     def _store_validated(self, outcome: Outcome, validation: Validation | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 import warnings
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from threadpoolctl import threadpool_limits
 
 from pegasos.arguments import functions
 from pegasos.certificate import Certificate, Floats
+from pegasos.checkpoint.saving import Saving
 from pegasos.estimators.approximation import Approximation, approximation
 from pegasos.estimators.approximation import scores as scores_of
 from pegasos.estimators.calibration import from_scores, stratified
@@ -32,18 +34,25 @@ from pegasos.estimators.kernel_options import check_options, kernel_of, solver_o
 from pegasos.history import History
 from pegasos.interrupt import Interruption
 from pegasos.kernel.kernels import centre_of, centred
-from pegasos.kernel.lanes import KernelTask, stacked
+from pegasos.kernel.lanes import KernelTask
 from pegasos.kernel.layout import lane_coef, layout, sign_of
 from pegasos.kernel.points import Points
 from pegasos.limits import Limits
 from pegasos.problem import check_sample_weight
 from pegasos.progress import ProgressLine
+from pegasos.run_options import RunOptions
+from pegasos.solve import check_tol
+from pegasos.tasks.checkpoints import saved_options
 from pegasos.tasks.decision import chosen, counted_votes
 from pegasos.tasks.labels import check_classes_weigh, class_weights
 from pegasos.tasks.probability import method_of, probabilities
 from pegasos.tasks.training import Task, not_proven
 
 _TYPES = (np.float64, np.float32)
+_MAY_DIFFER = {
+    "random_state", "max_iter", "max_time", "verbose", "callbacks", "tol", "n_jobs",
+    "checkpoint", "checkpoint_every", "resume", "decision_function_shape",
+}  # fmt: skip
 
 
 class SVC(Classifier):
@@ -84,6 +93,10 @@ class SVC(Classifier):
     n_jobs : threads; None uses the cores where that pays.
     callbacks : called with each ``pegasos.Record``; one that returns True stops the fit.
     verbose : 1 shows a progress line on a terminal.
+    checkpoint, checkpoint_every, resume : as in ``LinearSVC``. On one thread a fit that is resumed
+        ends with the same bits; rows of the kernel's matrix are computed again where it goes on.
+
+    Ctrl-C ends a fit with its last certified model.
 
     Attributes
     ----------
@@ -122,6 +135,9 @@ class SVC(Classifier):
         n_jobs: int | None = None,
         callbacks: Any = (),
         verbose: int = 0,
+        checkpoint: str | os.PathLike[str] | None = None,
+        checkpoint_every: float | None = None,
+        resume: str | os.PathLike[str] | None = None,
     ) -> None:
         """Keep the parameters; they are checked by ``fit``."""
         self.C = C
@@ -145,11 +161,15 @@ class SVC(Classifier):
         self.n_jobs = n_jobs
         self.callbacks = callbacks
         self.verbose = verbose
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
+        self.resume = resume
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Train on X (n, d), or a kernel matrix (n, n), and the classes y (n,)."""
         began = time.perf_counter()
         check_options(self)
+        Saving(self.checkpoint, self.checkpoint_every, self.resume).check()
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=_TYPES)
         check_classification_targets(y)
         classes, codes = np.unique(y, return_inverse=True)
@@ -167,19 +187,14 @@ class SVC(Classifier):
         self._centre = centre_of(self._kernel, X)
         rows = centred(X, self._centre)
         with ExitStack() as stack:
-            interruption = stack.enter_context(Interruption())
             stack.enter_context(threadpool_limits(1, user_api="blas"))  # the threads are ours
-            callbacks = functions("callbacks", self.callbacks)
-            if self.verbose:
-                callbacks += (stack.enter_context(ProgressLine(self.tol, "SVC")),)
-            seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+            options = self._options(stack, began)
+            options = self._saved(stack, options, X, y, sample_weight)
             self.classes_ = classes
             if self.approximation is not None:
                 assert self._kernel is not None
                 task = Task(rows, classes, codes, weight, self.class_weight, self.multi_class)
-                made = approximation(
-                    self, self._kernel, task, seed=seed, callbacks=callbacks, began=began
-                )
+                made = approximation(self, self._kernel, task, options)
                 self._store_approximation(made)
                 self._calibrate(codes, weight[:, 0], made.held_out)
                 return self
@@ -195,17 +210,49 @@ class SVC(Classifier):
                 weight=weight[:, 0],
                 intercept=intercept,
                 solver=solver,
-                tol=self.tol,
-                limits=Limits(max_time=self.max_time, max_steps=self.max_iter),
-                seed=seed,
                 n_jobs=self.n_jobs,
-                interruption=interruption,
-                began=began,
-                callbacks=callbacks,
+                options=options,
             )
             self._store(X, exact)
             self._calibrate(codes, weight[:, 0], exact.held_out)
         return self
+
+    def _options(self, stack: ExitStack, began: float) -> RunOptions:
+        """Those of its runs; with ``verbose``, a progress line for as long as ``stack``."""
+        callbacks = functions("callbacks", self.callbacks)
+        if self.verbose:
+            callbacks += (stack.enter_context(ProgressLine(self.tol, "SVC")),)
+        limits = Limits(max_time=self.max_time, max_steps=self.max_iter)
+        if limits.none and self.approximation is None:
+            limits = Limits(max_epochs=solver_of(self)[0].default_epochs)
+        return RunOptions(
+            tol=check_tol(self.tol),
+            limits=limits,
+            seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
+            callbacks=callbacks,
+            began=began,
+            interruption=stack.enter_context(Interruption()),
+            keep_duals=False,
+        )
+
+    def _saved(
+        self, stack: ExitStack, options: RunOptions, X: Any, y: Any, weight: Any
+    ) -> RunOptions:
+        """The options with the checkpoint, if one is asked for."""
+        saving = Saving(self.checkpoint, self.checkpoint_every, self.resume)
+        if not saving.asked:
+            return options
+        given = self.get_params(deep=False)
+        names = given.keys() - _MAY_DIFFER
+        parameters = {name: given[name] for name in sorted(names)}
+
+        def about() -> dict[str, Any]:
+            from pegasos.checkpoint.manifest import describe  # most fits need none
+
+            return describe(X, y, weight, self.n_jobs, parameters)
+
+        drawn = not isinstance(self.random_state, int | np.integer)
+        return saved_options(stack, saving, options, about, drawn=drawn)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """(n,) for two classes, positive for the second; for more as in scikit-learn."""
@@ -242,20 +289,19 @@ class SVC(Classifier):
     def _store(self, X: Any, task: KernelTask) -> None:
         """Train, and keep scikit-learn's attributes."""
         lanes = task.lanes()
-        outcomes, history = task.train(lanes)
+        found = task.train(lanes)
         self._forget("map_", "coef_")
         self._pairs = [lane.pair for lane in lanes if lane.pair is not None]
-        laid = layout(lanes, [outcome.model for outcome in outcomes], task.codes, task.classes)
+        laid = layout(lanes, found, task.codes, task.classes)
         self.support_, self.n_support_ = laid.support, laid.n_support
         self.dual_coef_, self.intercept_ = laid.dual_coef, laid.intercept
         shown = self.support_[:0] if self._kernel is None else self.support_
         self.support_vectors_ = X[shown]
         self._support = self.support_vectors_ if self._centre is None else task.X[shown]
         self.shape_fit_ = X.shape
-        self.n_iter_ = np.array([outcome.steps for outcome in outcomes], dtype=np.int32)
-        ends = [o.stop_reason for o in outcomes if o.stop_reason != "converged"]
-        proof = stacked([outcome.model.certificate for outcome in outcomes])
-        self._store_proof(proof, history, ends[0] if ends else "converged")
+        self.n_iter_ = np.array(found.steps, dtype=np.int32)
+        outcome = found.outcome
+        self._store_proof(outcome.certificate, outcome.history, outcome.stop_reason)
         self.certificate_of_ = "the kernel's own problem"
 
     def _store_approximation(self, made: Approximation) -> None:
@@ -284,7 +330,7 @@ class SVC(Classifier):
         self,
         codes: NDArray[np.intp],
         weight: Floats,
-        held_out: Callable[[NDArray[np.intp], NDArray[np.intp]], Floats | None],
+        held_out: Callable[[str, NDArray[np.intp], NDArray[np.intp]], Floats | None],
     ) -> None:
         """Probabilities from scores of rows held out, of which a model was trained without."""
         self._calibrators = None
@@ -292,8 +338,8 @@ class SVC(Classifier):
         if method is None:
             return
         scores = np.empty((codes.size, self.intercept_.size))
-        for train, test in stratified(codes):
-            found = held_out(train, test)
+        for number, (train, test) in enumerate(stratified(codes)):
+            found = held_out(f"calibration-{number}", train, test)
             if found is None:
                 warn_of_no_probabilities()
                 return

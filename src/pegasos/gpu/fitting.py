@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -105,12 +105,9 @@ def train_on_device(training: Training, task: DeviceTask) -> Outcome:
     return run_on_device(training, problem, scalar=task.binary)
 
 
-def run_on_device(training: Training, problem: Problem, **options: Any) -> Outcome:
+def run_on_device(training: Training, problem: Problem, *, scalar: bool) -> Outcome:
     """Train all lanes together."""
-    choice = choice_of(training.solver, problem, training.tol)
+    choice = choice_of(training.solver, problem, training.options.tol)
     if training.announce is not None:
         training.announce(problem, choice)
-    return run(
-        problem, choice, tol=training.tol, limits=training.limits, seed=training.seed,
-        callbacks=training.callbacks, began=training.began, **options,
-    )  # fmt: skip
+    return run(problem, choice, replace(training.options, scalar=scalar))

@@ -31,8 +31,8 @@ def cross_validate_on_device(
     ended = None
     count = Cs.size * len(folds)
     for some in (range(lo, min(count, lo + _TOGETHER)) for lo in range(0, count, _TOGETHER)):
-        began, limit = time.perf_counter(), training.limits.max_time
-        if limit is not None and began - training.began >= limit:
+        began, late = time.perf_counter(), training.options.late
+        if late:
             ended = "max_time"
             break
         outcome = run_on_device(training, _lanes(training, task, Cs, folds, some), scalar=False)
@@ -49,7 +49,16 @@ def cross_validate_on_device(
             scores[c, fold] = np.average(right[i, test], weights=weight)
             epochs[c, fold] = outcome.epochs
             seconds[c, fold] = (time.perf_counter() - began) / len(some)
-    return Path(Cs, scores, proof, epochs, seconds, None, None, ended)
+    return Path(
+        C=Cs,
+        scores=scores,
+        certificate=proof,
+        epochs=epochs,
+        seconds=seconds,
+        coef=None,
+        intercept=None,
+        ended=ended,
+    )
 
 
 def _lanes(

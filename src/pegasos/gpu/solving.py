@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from pegasos.gpu.problem import device_problem
 from pegasos.gpu.results import returned_like
 from pegasos.outcome import Outcome
 from pegasos.problem import Intercept, Loss, check_scaling_range, regularization
+from pegasos.run_options import RunOptions
 from pegasos.sites.device.lanes import lanes_of
 from pegasos.sites.device.loading import rows_on_device
 from pegasos.solvers import Solver, choice_of
@@ -29,8 +31,7 @@ def solve_on_device(
     loss: Loss,
     intercept: Intercept,
     intercept_scaling: float,
-    tol: float,
-    **options: Any,
+    options: RunOptions,
 ) -> tuple[Outcome, bool]:
     """The outcome, its arrays like X, and whether y was one binary problem."""
     bias = check_scaling_range(intercept_scaling) if intercept == "regularized" else 0.0
@@ -46,6 +47,5 @@ def solve_on_device(
         s=lambda total: regularization(lam, C, total), intercept=intercept, loss=loss,
         keep_duals=True,
     )  # fmt: skip
-    choice = choice_of(solver, problem, tol)
-    outcome = run(problem, choice, tol=tol, scalar=single, **options)
+    outcome = run(problem, choice_of(solver, problem, options.tol), replace(options, scalar=single))
     return returned_like(X, outcome, lanes_of(problem).kept), single

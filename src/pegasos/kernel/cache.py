@@ -1,36 +1,71 @@
-"""Rows of K that stay in memory."""
+"""Rows of K that stay in memory, and how they came there.
+
+What a row of K is to the last bit depends on those it was computed with, since matrix products of
+other shapes round otherwise. So the cache keeps, beside its order, the batch of every row: from
+that ``Cache.filled`` makes the same rows again.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pegasos import _core
 from pegasos.kernel.gram import Gram
+from pegasos.solvers.restored import expect
+
+BATCH = 64  # rows of K computed at once, at most
+
+Arrays = dict[str, NDArray[Any]]
 
 
 class Cache:
     """Rows of K in float32, as many as memory allows; the least recently used make room.
 
-    ``marks`` of rows that are here say so.
+    ``marks`` of rows that are here say so. ``arrays`` are its order: for each place the row
+    (``owner``, -1: none), when it was last ``used``, when it was ``fetched``, with which ``batch``
+    of all rows, and at what ``depth`` of the rows in hand.
     """
 
-    def __init__(self, gram: Gram, marks: NDArray[np.uint8], megabytes: float) -> None:
+    def __init__(
+        self, gram: Gram, marks: NDArray[np.uint8], megabytes: float, index: NDArray[np.intp]
+    ) -> None:
         """Room for at least four rows: half of them may be replaced, and a step needs two."""
         n = gram.n
         room = int(min(n, max(4, megabytes * 1e6 / (4 * n))))
         self._memory = np.empty(room * n, dtype=np.float32)
-        self.computed, self.clock = 0, 0
-        self._begin(gram, marks)
+        self.computed, self.clock, self.depth = 0, 0, 0
+        self._begin(gram, marks, index)
 
-    def _begin(self, gram: Gram, marks: NDArray[np.uint8]) -> None:
-        n = gram.n
-        self.gram, self.marks = gram, marks
-        places = min(n, self._memory.size // n)
+    def places(self, n: int) -> int:
+        """For rows of n values."""
+        return min(n, self._memory.size // n)
+
+    def _begin(self, gram: Gram, marks: NDArray[np.uint8], index: NDArray[np.intp]) -> None:
+        n, places = gram.n, self.places(gram.n)
+        self.gram, self.marks, self.index = gram, marks, index
         self.rows = self._memory[: places * n].reshape(places, n)
         self.place = np.full(n, -1, dtype=np.int32)
-        self.used = np.full(places, -1, dtype=np.int64)
-        self.owner = np.full(places, -1, dtype=np.intp)
+        self.arrays: Arrays = {
+            "used": np.full(places, -1, dtype=np.int64),
+            "owner": np.full(places, -1, dtype=np.int64),
+            "fetched": np.full(places, -1, dtype=np.int64),
+            "depths": np.zeros(places, dtype=np.uint8),
+            "batches": np.full((places, BATCH), -1, dtype=np.int32),
+        }
+
+    @property
+    def used(self) -> NDArray[np.int64]:
+        """When each place was last used."""
+        return self.arrays["used"]
+
+    @property
+    def owner(self) -> NDArray[np.int64]:
+        """The row in each place."""
+        return self.arrays["owner"]
 
     def fetch(self, chosen: NDArray[np.intp]) -> None:
         """Have these rows, none of which is here."""
@@ -45,28 +80,81 @@ class Cache:
         self.computed += chosen.size
         self._here(chosen, at)
         self.clock += 1
-        self.used[at] = self.clock
+        self.used[at] = self.arrays["fetched"][at] = self.clock
+        self.arrays["depths"][at] = self.depth
+        self.arrays["batches"][at] = -1
+        self.arrays["batches"][at, : chosen.size] = self.index[chosen]
 
     def narrow(self, keep: NDArray[np.intp], gram: Gram, marks: NDArray[np.uint8]) -> None:
         """Go on with some rows and columns; ``gram`` and ``marks`` are of those alone."""
-        old, owner, used = self.rows, self.owner, self.used
+        old, before = self.rows, self.arrays
         place = np.full(self.place.size, -1, dtype=np.intp)
         place[keep] = np.arange(keep.size)
         # In their order, a row is moved to where no later one lies.
+        owner = before["owner"]
         stay = np.flatnonzero((owner >= 0) & (place[owner] >= 0))
-        self._begin(gram, marks)
+        self._begin(gram, marks, self.index[keep])
+        self.depth += 1
         self.marks &= ~np.uint8(_core.SMO_HERE)
         for to, at in enumerate(stay):
             self.rows[to] = old[at][keep]
         where = np.arange(stay.size)
-        self.used[where] = used[stay]
+        for name in ("used", "fetched", "depths", "batches"):
+            self.arrays[name][where] = before[name][stay]
         self._here(place[owner[stay]], where)
 
-    def widen(self, gram: Gram, marks: NDArray[np.uint8]) -> None:
+    def widen(self, gram: Gram, marks: NDArray[np.uint8], index: NDArray[np.intp]) -> None:
         """Begin again with all rows: none is here."""
-        self._begin(gram, marks)
+        self._begin(gram, marks, index)
+        self.depth = 0
         self.marks &= ~np.uint8(_core.SMO_HERE)
 
-    def _here(self, rows: NDArray[np.intp], at: NDArray[np.intp]) -> None:
+    def filled(
+        self, arrays: Arrays, marks: NDArray[np.uint8], levels: Callable[[int], NDArray[np.intp]]
+    ) -> None:
+        """Become what had these ``arrays``; ``levels`` are the rows in hand at each depth.
+
+        ``gram`` is that of all rows; it becomes that of those in hand now.
+        """
+        whole, depth = self.gram, self.depth
+        index = levels(depth)
+        self._begin(_part(whole, index), marks, index)
+        self._check(arrays, whole.n)
+        fetched = arrays["fetched"]
+        for number in np.unique(fetched[arrays["owner"] >= 0]):
+            at = np.flatnonzero((fetched == number) & (arrays["owner"] >= 0))
+            there = levels(int(arrays["depths"][at[0]]))
+            batch = arrays["batches"][at[0]]
+            batch = batch[batch >= 0]
+            wanted = index[arrays["owner"][at]]
+            expect(np.isin(batch, there).all() and np.isin(wanted, batch).all(), "a batch is none")
+            made = np.empty((batch.size, there.size), dtype=np.float32)
+            local = np.searchsorted(there, batch)
+            _part(whole, there).rows(local, made, np.arange(batch.size))
+            order = np.argsort(batch)
+            of = order[np.searchsorted(batch, wanted, sorter=order)]
+            self.rows[at] = made[np.ix_(of, np.searchsorted(there, index))]
+        self.arrays = arrays
+        here = np.flatnonzero(self.owner >= 0)
+        self._here(self.owner[here], here)
+
+    def _check(self, arrays: Arrays, n: int) -> None:
+        for name, like in self.arrays.items():
+            array = arrays[name]
+            same = array.shape == like.shape and array.dtype == like.dtype
+            expect(same, f"{name} has the type {array.dtype} and the shape {array.shape}")
+        owner, batches = arrays["owner"], arrays["batches"]
+        held = owner[owner >= 0]
+        expect(owner.min() >= -1 and owner.max() < self.gram.n, "owner has rows that there are not")
+        expect(np.unique(held).size == held.size, "a row is in two places")
+        expect(batches.min() >= -1 and batches.max() < n, "batches has rows that there are not")
+        expect((arrays["depths"] <= self.depth).all(), "depths are too large")
+        expect(max(arrays["used"].max(), arrays["fetched"].max()) <= self.clock, "a clock is late")
+
+    def _here(self, rows: NDArray[Any], at: NDArray[np.intp]) -> None:
         self.owner[at], self.place[rows] = rows, at
         self.marks[rows] |= _core.SMO_HERE
+
+
+def _part(gram: Gram, index: NDArray[np.intp]) -> Gram:
+    return gram if index.size == gram.n else gram.take(index)

@@ -49,8 +49,25 @@ class Gram(Protocol):
     def part(self, chosen: NDArray[np.intp]) -> Floats:
         """K of some rows with each other."""
 
+    def memory(self) -> dict[str, NDArray[Any]]:
+        """In what order rows were made that others share: their last bits depend on it."""
 
-class KernelGram:
+    def remember(self, memory: dict[str, NDArray[Any]]) -> None:
+        """Make them in this order."""
+
+
+class Unshared:
+    """Rows that are made for one problem alone."""
+
+    def memory(self) -> dict[str, NDArray[Any]]:
+        """Nothing."""
+        return {}
+
+    def remember(self, memory: dict[str, NDArray[Any]]) -> None:
+        """There is nothing to remember."""
+
+
+class KernelGram(Unshared):
     """K of a kernel and rows X."""
 
     def __init__(self, kernel: Kernel, X: Any, n_jobs: int | None = None) -> None:
@@ -93,7 +110,7 @@ class KernelGram:
         return Points(self.points.kernel, self.points.X[chosen], self.points.n_jobs)
 
 
-class MatrixGram:
+class MatrixGram(Unshared):
     """Some rows of a Gram matrix that is there already."""
 
     def __init__(self, K: NDArray[Any], index: NDArray[np.intp] | None = None) -> None:
@@ -182,6 +199,14 @@ class ShiftedGram:
     def part(self, chosen: NDArray[np.intp]) -> Floats:
         """K of some rows with each other."""
         return self.gram.part(chosen) + 1
+
+    def memory(self) -> dict[str, NDArray[Any]]:
+        """That of the other."""
+        return self.gram.memory()
+
+    def remember(self, memory: dict[str, NDArray[Any]]) -> None:
+        """Make rows of the other in this order."""
+        self.gram.remember(memory)
 
 
 def check_semidefinite(gram: Gram) -> None:

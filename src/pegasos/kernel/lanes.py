@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import threading
-import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -13,18 +11,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pegasos import threads
-from pegasos.certificate import Certificate, Floats
-from pegasos.fleet import side_by_side
-from pegasos.history import History, Record, asked_to_stop
-from pegasos.interrupt import Interruption
+from pegasos.certificate import Floats
+from pegasos.driver import run
 from pegasos.kernel.gram import Gram, KernelGram, MatrixGram, ShiftedGram, check_semidefinite
 from pegasos.kernel.kernels import Kernel
 from pegasos.kernel.pairs import ClassBlocks, PairGram
 from pegasos.kernel.points import Points
 from pegasos.kernel.problem import KernelProblem
-from pegasos.kernel.run import KernelOutcome, KernelSolver, Model, run
 from pegasos.kernel.smo import SMO
-from pegasos.limits import Limits
+from pegasos.kernel.solver import KernelSolver
+from pegasos.outcome import Outcome
+from pegasos.problem import Intercept
+from pegasos.run_options import RunOptions
+from pegasos.side_by_side import Member, Members, run_members
+from pegasos.solvers import Choice
+from pegasos.solvers.auto import fixed
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,16 @@ def lanes_of(
 
 
 @dataclass(frozen=True)
+class Trained:
+    """The models of lanes, and the run that found them."""
+
+    coefs: list[Floats]  # of the rows of each lane, zeros included
+    b: Floats
+    steps: list[int]
+    outcome: Outcome
+
+
+@dataclass(frozen=True, kw_only=True)
 class KernelTask:
     """What is to be trained, and how; ``kernel`` None: X is the matrix."""
 
@@ -66,15 +77,10 @@ class KernelTask:
     C: float
     cost: Floats  # c of every row
     weight: Floats  # sample weights
-    intercept: str
+    intercept: Intercept
     solver: KernelSolver
-    tol: float
-    limits: Limits
-    seed: int
     n_jobs: int | None
-    interruption: Interruption
-    began: float
-    callbacks: Sequence[Callable[[Record], Any]] = field(default=())
+    options: RunOptions
 
     def lanes(self, rows: NDArray[np.intp] | None = None) -> list[Lane]:
         """The binary problems, over all rows that cost something, or over some of them."""
@@ -85,22 +91,25 @@ class KernelTask:
             used = some
         return lanes_of(self.codes, self.classes, self.scheme, used)
 
-    def held_out(self, rows: NDArray[np.intp], test: NDArray[np.intp]) -> Floats | None:
-        """Scores (test, lanes) by models of other rows; None if that was stopped."""
+    def held_out(self, name: str, rows: NDArray[np.intp], test: NDArray[np.intp]) -> Floats | None:
+        """Scores (test, lanes) by models of other rows; None if that was stopped.
+
+        ``name`` tells these models from others in a checkpoint.
+        """
         lanes = self.lanes(rows)
-        outcomes, _ = replace(self, callbacks=()).train(lanes)
-        if any(outcome.stop_reason in ("interrupted", "max_time") for outcome in outcomes):
+        own = replace(self.options.of(name), callbacks=(), eager=False)
+        found = replace(self, options=own).train(lanes)
+        if found.outcome.stop_reason in ("interrupted", "max_time"):
             return None
         coef = np.zeros((self.codes.size, len(lanes)))
-        for k, (lane, outcome) in enumerate(zip(lanes, outcomes, strict=True)):
-            coef[lane.rows, k] = outcome.model.coef
-        b = np.array([outcome.model.b for outcome in outcomes])
+        for k, lane in enumerate(lanes):
+            coef[lane.rows, k] = found.coefs[k]
         if self.kernel is None:
-            return np.asarray(self.X[test] @ coef + b)
+            return np.asarray(self.X[test] @ coef + found.b)
         points = Points(self.kernel, self.X[test], self.n_jobs)
-        return np.asarray(points.scores(self.X, coef) + b)
+        return np.asarray(points.scores(self.X, coef) + found.b)
 
-    def train(self, lanes: Sequence[Lane]) -> tuple[list[KernelOutcome], History]:
+    def train(self, lanes: Sequence[Lane]) -> Trained:
         """Train the lanes, side by side where there are several."""
         workers = 1
         if len(lanes) > 1:
@@ -110,37 +119,32 @@ class KernelTask:
         inner = self.n_jobs if workers == 1 else 1
         if isinstance(solver, SMO):
             solver = replace(solver, cache_size=solver.cache_size / workers, n_jobs=inner)
-        together = _Together(
-            self.callbacks, [self._untrained(lane) for lane in lanes], self.interruption
-        )
         blocks = self._blocks(lanes, solver)
 
-        def body(k: int) -> None:
-            lane = lanes[k]
-            late = self.limits.max_time is not None and self._seconds() >= self.limits.max_time
-            if k > 0 and (late or self.interruption.requested):
-                untrained = Model(np.zeros(lane.rows.size), 0.0, together.proof[k])
-                together.ends[k] = KernelOutcome(
-                    untrained, "max_time" if late else "interrupted", 0
-                )
-                return
-            outcome = run(
-                self._problem(lane, blocks, inner),
-                solver,
-                tol=self.tol,
-                limits=self.limits,
-                seed=self.seed,
-                callbacks=[lambda record: together.tell(k, record)],
-                began=self.began,
-                interruption=self.interruption,
-            )
-            if self.intercept == "regularized":  # the weight of the constant feature
-                model = replace(outcome.model, b=float(outcome.model.coef.sum()))
-                outcome = replace(outcome, model=model)
-            together.ends[k] = outcome
+        def member(lane: Lane) -> Member:
+            def make() -> tuple[KernelProblem, Choice, float]:
+                return self._problem(lane, blocks, inner), fixed(solver), self.options.tol
 
-        side_by_side(len(lanes), body, workers, self.interruption)
-        return together.outcomes(), History(together.records)
+            return make
+
+        coefs = [np.zeros(lane.rows.size) for lane in lanes]
+        b, steps = np.zeros(len(lanes)), [0] * len(lanes)
+
+        def keep(k: int, end: Outcome) -> None:
+            coefs[k], b[k], steps[k] = end.W[:-1, 0].copy(), end.b[0], end.steps
+
+        if len(lanes) == 1:
+            options = replace(self.options, scalar=True)
+            outcome = run(self._problem(lanes[0], blocks, inner), solver, options)
+            keep(0, outcome)
+            return Trained(coefs, b, steps, outcome)
+        members = Members(
+            make=[member(lane) for lane in lanes],
+            rows=self.codes.size,
+            untrained=np.array([self._untrained(lane) for lane in lanes]),
+            threads=workers,
+        )
+        return Trained(coefs, b, steps, run_members(members, self.options, keep))
 
     def _problem(self, lane: Lane, blocks: ClassBlocks | None, n_jobs: int | None) -> KernelProblem:
         gram: Gram
@@ -158,7 +162,7 @@ class KernelTask:
             self.C * self.cost[lane.rows],
             s=1.0 / self.C,
             total_weight=float(self.weight[lane.rows].sum()),
-            free=self.intercept == "free",
+            intercept=self.intercept,
         )
 
     def _gram(self, rows: NDArray[np.intp], n_jobs: int | None) -> Gram:
@@ -181,61 +185,6 @@ class KernelTask:
             return None
         return ClassBlocks(self.kernel, self.X, rows)
 
-    def _untrained(self, lane: Lane) -> Certificate:
-        """Of w = 0, which needs no kernel."""
-        return Certificate.untrained(self.cost[lane.rows].sum() / self.weight[lane.rows].sum())
-
-    def _seconds(self) -> float:
-        return time.perf_counter() - self.began
-
-
-class _Together:
-    """What lanes tell, one at a time, as records of all of them."""
-
-    def __init__(
-        self,
-        callbacks: Sequence[Callable[[Record], Any]],
-        proof: list[Certificate],
-        interruption: Interruption,
-    ) -> None:
-        self.callbacks, self.interruption, self.lock = callbacks, interruption, threading.Lock()
-        self.proof, lanes = proof, len(proof)
-        self.seen = np.zeros(lanes)
-        self.examples = np.zeros(lanes, dtype=np.int64)
-        self.ends: list[KernelOutcome | None] = [None] * lanes
-        self.records: list[Record] = []
-        self.asked = False
-
-    def tell(self, k: int, record: Record) -> bool:
-        with self.lock:
-            self.proof[k], self.seen[k] = record.certificate, record.epoch
-            self.examples[k] = record.examples
-            self.records.append(
-                Record(
-                    float(self.seen.max()),
-                    record.seconds,
-                    int(self.examples.sum()),
-                    stacked(self.proof),
-                )
-            )
-            if not self.asked and asked_to_stop(self.callbacks, self.records[-1]):
-                self.asked = True
-                self.interruption.requested |= len(self.proof) > 1  # the others end as well
-            return self.asked
-
-    def outcomes(self) -> list[KernelOutcome]:
-        ends = [end for end in self.ends if end is not None]
-        assert len(ends) == len(self.ends)
-        if self.asked:
-            ends = [
-                replace(end, stop_reason="callback") if end.stop_reason == "interrupted" else end
-                for end in ends
-            ]
-        return ends
-
-
-def stacked(proofs: Sequence[Certificate]) -> Certificate:
-    """One certificate of all lanes; floats for one lane."""
-    columns = ([getattr(p, name) for p in proofs] for name in ("primal", "dual", "rounding"))
-    whole = Certificate(*(np.array(column) for column in columns))
-    return whole.lane(0) if len(proofs) == 1 else whole
+    def _untrained(self, lane: Lane) -> float:
+        """P of w = 0, which needs no kernel."""
+        return float(self.cost[lane.rows].sum() / self.weight[lane.rows].sum())

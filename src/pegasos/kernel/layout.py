@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pegasos.certificate import Floats
-from pegasos.kernel.lanes import Lane
-from pegasos.kernel.run import Model
+from pegasos.kernel.lanes import Lane, Trained
 
 
 @dataclass(frozen=True)
@@ -28,19 +27,17 @@ class Layout:
     intercept: Floats
 
 
-def layout(
-    lanes: Sequence[Lane], models: Sequence[Model], codes: NDArray[np.intp], count: int
-) -> Layout:
+def layout(lanes: Sequence[Lane], trained: Trained, codes: NDArray[np.intp], count: int) -> Layout:
     """The models of lanes, laid out."""
     pairs = lanes[0].pair is not None
     dense = np.zeros((count - 1 if pairs else count, codes.size))
-    for k, (lane, model) in enumerate(zip(lanes, models, strict=True)):
+    for k, (lane, coef) in enumerate(zip(lanes, trained.coefs, strict=True)):
         if lane.pair is None:
-            dense[k, lane.rows] = model.coef
+            dense[k, lane.rows] = coef
             continue
         (i, j), first = lane.pair, lane.signs < 0
-        dense[j - 1, lane.rows[first]] = -model.coef[first]
-        dense[i, lane.rows[~first]] = -model.coef[~first]
+        dense[j - 1, lane.rows[first]] = -coef[first]
+        dense[i, lane.rows[~first]] = -coef[~first]
     found = np.flatnonzero(dense.any(axis=0))
     support = found[np.argsort(codes[found], kind="stable")].astype(np.int32)
     shown = dense[:, support]
@@ -48,7 +45,7 @@ def layout(
         support,
         np.bincount(codes[support], minlength=count).astype(np.int32),
         -shown if count == 2 else shown,
-        sign_of(pairs, count) * np.array([model.b for model in models]),
+        sign_of(pairs, count) * trained.b,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,12 +12,16 @@ from numpy.typing import NDArray
 from pegasos.kernel.gram import KernelGram
 from pegasos.kernel.kernels import Kernel
 from pegasos.kernel.points import Points
+from pegasos.solvers.restored import expect
+
+_NUMBER = 1 << 16  # a row's batch, and its place in that, as one number
 
 
 class ClassBlocks:
     """K of the rows of each class with each other, in float32, each row computed when first asked.
 
-    Threads may compute a row twice, and then write the same.
+    Threads may compute a row twice, and then write the same up to rounding. The last bits of a row
+    depend on those it was computed with: ``made`` keeps them, and ``remember`` makes them again.
     """
 
     def __init__(self, kernel: Kernel, X: Any, rows: Sequence[NDArray[np.intp]]) -> None:
@@ -25,6 +30,9 @@ class ClassBlocks:
         self.points = [Points(kernel, X[some], 1) for some in rows]
         self.blocks = [np.empty((some.size, some.size), dtype=np.float32) for some in rows]
         self.known = [np.zeros(some.size, dtype=bool) for some in rows]
+        self.made = [np.full(some.size, -1, dtype=np.int64) for some in rows]
+        self.count = [0 for _ in rows]  # batches
+        self._lock = threading.Lock()
 
     @staticmethod
     def megabytes(rows: Sequence[NDArray[np.intp]]) -> float:
@@ -33,11 +41,31 @@ class ClassBlocks:
 
     def own(self, at: int, chosen: NDArray[np.intp]) -> NDArray[np.float32]:
         """K of some rows of class ``at`` with all of that class."""
-        new = chosen[~self.known[at][chosen]]
+        known, made = self.known[at], self.made[at]
+        before = np.unique(made[chosen[~known[chosen] & (made[chosen] >= 0)]] // _NUMBER)
+        for number in before:  # as they were made before this process
+            batch = np.flatnonzero(made // _NUMBER == number)
+            self._make(at, batch[np.argsort(made[batch])])
+        new = chosen[~known[chosen]]
         if new.size:
-            self.points[at].rows(new, self.blocks[at], new)
-            self.known[at][new] = True
+            with self._lock:
+                made[new] = self.count[at] * _NUMBER + np.arange(new.size)
+                self.count[at] += 1
+            self._make(at, new)
         return np.asarray(self.blocks[at][chosen])
+
+    def _make(self, at: int, rows: NDArray[np.intp]) -> None:
+        self.points[at].rows(rows, self.blocks[at], rows)
+        self.known[at][rows] = True
+
+    def remember(self, at: int, made: NDArray[np.int64]) -> None:
+        """Rows of class ``at`` were made in these batches."""
+        right = made.shape == self.made[at].shape and made.dtype == np.int64
+        expect(right and made.min() >= -1 and made.max() < 1 << 60, "rows of K have no such order")
+        with self._lock:
+            new = (made >= 0) & (self.made[at] < 0)
+            self.made[at][new] = made[new]
+            self.count[at] = max(self.count[at], int(made.max()) // _NUMBER + 1)
 
     def cross(self, at: int, chosen: NDArray[np.intp], other: int) -> NDArray[np.float32]:
         """K of some rows of class ``at`` with all of class ``other``."""
@@ -67,3 +95,15 @@ class PairGram(KernelGram):
             if here.size:
                 parts = [self.blocks.own(at, here), self.blocks.cross(at, here, other)]
                 out[place[some]] = np.hstack(parts if at == first else parts[::-1])
+
+    def memory(self) -> dict[str, NDArray[Any]]:
+        """In what order rows of the two classes were made."""
+        names = ("first", "second")
+        return {
+            name: self.blocks.made[at].copy() for name, at in zip(names, self.pair, strict=True)
+        }
+
+    def remember(self, memory: dict[str, NDArray[Any]]) -> None:
+        """Make them in this order."""
+        for name, at in zip(("first", "second"), self.pair, strict=True):
+            self.blocks.remember(at, memory[name])

@@ -7,28 +7,33 @@ of those with y_i f(x_i) < 1, where
 
 with the counts before the step. After step t, f is the model. Duals: a_i = c_i e_i / (times i was
 drawn), feasible at any moment.
+
+State: ``errors`` and ``draws`` of every row, ``cursor`` (visits, steps), ``look_at`` (visits after
+which a certificate is due), ``asked`` (it is), ``seed``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pegasos.arguments import number
-from pegasos.certificate import GiveUp, never
+from pegasos.certificate import Certificate, Floats, GaveUp, GiveUp, never
 from pegasos.kernel.problem import KernelProblem
-from pegasos.kernel.run import Model
+from pegasos.kernel.solver import KernelSolver
+from pegasos.sites.policy import State
+from pegasos.solvers.restored import expect
 
 _BLOCK = 256  # rows drawn at once: their kernel values are one block
 _GROWTH = 1.5  # of the epochs between certificates, which cost about as much as an epoch
 
 
 @dataclass(frozen=True, kw_only=True)
-class KernelPegasos:
+class KernelPegasos(KernelSolver):
     """The Pegasos algorithm with a kernel; ``batch_size`` rows per step.
 
     It has no free intercept: without one, or with a penalised one. Without a limit it ends after
@@ -37,10 +42,7 @@ class KernelPegasos:
 
     batch_size: int = 1
 
-    @property
-    def default_epochs(self) -> float:
-        """Its gap falls like 1 / epochs."""
-        return 1000.0
+    name: ClassVar[str] = "kernel_pegasos"
 
     def __post_init__(self) -> None:
         """Check the option."""
@@ -48,96 +50,105 @@ class KernelPegasos:
         if not 1 <= number("batch_size", size) < 2**31 or size != int(size):
             raise ValueError(f"batch_size must be a whole number from 1 on, got {size!r}")
 
-    def check_intercept(self, intercept: str) -> None:
-        """Raise ValueError for one that it does not train."""
-        if intercept == "free":
-            raise ValueError(
-                "KernelPegasos does not train a free intercept: use intercept='regularized' or "
-                "'none', or solver='dual'"
-            )
-
-    def start(self, problem: KernelProblem, seed: int) -> PegasosTraining:
+    def fresh(self, problem: KernelProblem, seed: int) -> State:
         """Begin at w = 0."""
-        return PegasosTraining(self, problem, seed)
+        return State(
+            {
+                "cursor": np.zeros(2, dtype=np.int64),
+                "errors": np.zeros(problem.n, dtype=np.int64),
+                "draws": np.zeros(problem.n, dtype=np.int64),
+                "look_at": np.array([float(problem.n)]),
+                "asked": np.zeros(1, dtype=np.int64),
+                "seed": np.array([seed], dtype=np.uint64),
+            }
+        )
 
+    def advance(
+        self,
+        problem: KernelProblem,
+        state: State,
+        *,
+        work: int,  # noqa: ARG002
+        stop_seen: int,
+        stop_steps: int,
+    ) -> bool:
+        """Steps for a block of rows, which may go a little beyond the stop."""
+        if not (state["asked"][0] or state.seen >= stop_seen or state.steps >= stop_steps):
+            for _ in self.walk(problem, state, self.batches(problem, state)):
+                pass
+            state["asked"][0] = state.seen >= state["look_at"][0]
+        return bool(state["asked"][0] or state.seen >= stop_seen or state.steps >= stop_steps)
 
-class PegasosTraining:
-    """One run: counts ``errors`` and ``draws`` of every row, and the step ``t``."""
-
-    def __init__(self, options: KernelPegasos, problem: KernelProblem, seed: int) -> None:
-        """Begin at w = 0."""
-        self.problem, self.seed, self.k = problem, seed, int(options.batch_size)
-        self.errors = np.zeros(problem.n, dtype=np.int64)
-        self.draws = np.zeros(problem.n, dtype=np.int64)
-        self.steps, self.look_at = 0, float(problem.n)
-
-    @property
-    def visits(self) -> int:
-        """Of rows."""
-        return self.steps * self.k
-
-    @property
-    def scale(self) -> float:
-        """1 / (lam k t), in units of u = c / s, at step t."""
-        return self.problem.n / (self.k * max(1, self.steps))
-
-    def batches(self) -> NDArray[np.intp]:
+    def batches(self, problem: KernelProblem, state: State) -> NDArray[np.intp]:
         """The next batches, (steps, k): a function of the seed and of the steps taken."""
-        steps = max(1, _BLOCK // self.k)
-        rng = np.random.default_rng([self.seed, self.steps])
-        return rng.integers(self.problem.n, size=(steps, self.k))
+        steps = max(1, _BLOCK // self.batch_size)
+        rng = np.random.default_rng([int(state["seed"][0]), state.steps])
+        return rng.integers(problem.n, size=(steps, self.batch_size))
 
-    def advance(self) -> None:
-        """Steps for a block of rows."""
-        for _ in self.walk(self.batches()):
-            pass
-
-    def walk(self, batches: NDArray[np.intp]) -> Iterator[NDArray[np.int64]]:
+    def walk(
+        self, problem: KernelProblem, state: State, batches: NDArray[np.intp]
+    ) -> Iterator[NDArray[np.int64]]:
         """One step for each batch; yields the counts after it.
 
         Sums over rows that erred before this block are computed at once, by whole rows of K; those
         in it add their own.
         """
+        errors, cursor = state["errors"], state["cursor"]
         rows, where = np.unique(batches, return_inverse=True)
         where = where.reshape(batches.shape)
-        y, upper = self.problem.y[rows], self.problem.upper[rows]
-        sums = self.problem.gram.some(rows, self._weighted(self.errors))
-        K = self.problem.gram.part(rows)
+        y, upper = problem.y[rows], problem.upper[rows]
+        sums = problem.gram.some(rows, _weighted(problem, errors))
+        K = problem.gram.part(rows)
         for batch, at in zip(batches, where, strict=True):
-            self.steps += 1
-            wrong = at[y[at] * (self.scale * sums[at]) < 1]
+            cursor += self.batch_size, 1
+            wrong = at[y[at] * (self._scale(problem, state) * sums[at]) < 1]
             if wrong.size:
-                np.add.at(self.errors, rows[wrong], 1)
+                np.add.at(errors, rows[wrong], 1)
                 sums += K[:, wrong] @ (upper[wrong] * y[wrong])
-            np.add.at(self.draws, batch, 1)
-            yield self.errors
+            np.add.at(state["draws"], batch, 1)
+            yield errors
 
-    def _weighted(self, counts: NDArray[Any]) -> NDArray[np.float64]:
-        return np.asarray(self.problem.upper * self.problem.y * counts)
+    def _scale(self, problem: KernelProblem, state: State) -> float:
+        """1 / (lam k t), in units of u = c / s, at step t."""
+        return problem.n / (int(self.batch_size) * max(1, state.steps))
 
-    def near(self, tol: float) -> bool:  # noqa: ARG002
-        """Whether it is time for a look: nothing is known in between."""
-        if self.visits < self.look_at:
-            return False
-        self.look_at *= _GROWTH
-        return True
+    def weights(self, problem: KernelProblem, state: State, give_up: GiveUp = never) -> Floats:  # noqa: ARG002
+        """The coefficient of every row."""
+        coef = self._scale(problem, state) * _weighted(problem, state["errors"])
+        return np.append(coef, 0.0)[:, None]
 
-    def spent(self) -> bool:
-        """Never: more steps always help."""
-        return False
+    def alphas(self, problem: KernelProblem, state: State) -> Floats:
+        """The share of its draws in which a row erred, of its bound."""
+        return np.asarray(problem.upper * state["errors"] / np.maximum(state["draws"], 1))
 
-    def certify(self, give_up: GiveUp = never) -> Model:
+    def certify(
+        self, problem: KernelProblem, state: State, W: Floats, b: Floats, give_up: GiveUp = never
+    ) -> tuple[Certificate, Floats] | None:
         """P of w, and D of the duals, which have another w: one pass for both."""
-        problem = self.problem
-        coef = self.scale * self._weighted(self.errors)
-        alphas = problem.upper * self.errors / np.maximum(self.draws, 1)
-        both = problem.scores(np.column_stack([coef, alphas * problem.y]), give_up)
+        coef, alphas = W[:-1, 0].copy(), self.alphas(problem, state)
+        try:
+            both = problem.scores(np.column_stack([coef, alphas * problem.y]), give_up)
+        except GaveUp:
+            return None
         f, g = np.ascontiguousarray(both.T)
-        return Model(coef, 0.0, problem.proof(coef, f, 0.0, alphas, g))
+        return problem.proof(coef, f, 0.0, alphas, g), problem.shown(coef, float(b[0]))
 
-    def refused(self, *, near: bool) -> None:
-        """Go on."""
+    def refused(self, problem: KernelProblem, state: State) -> None:  # noqa: ARG002
+        """Go on, to a later look."""
+        if state["asked"][0]:
+            state["asked"][0] = 0
+            state["look_at"][0] *= _GROWTH
 
-    def finish(self, model: Model) -> Model:
-        """Nothing to add."""
-        return model
+    def resumed(self, problem: KernelProblem, state: State) -> State:
+        """A state that was read from a file, to go on with; ValueError if it can be no run's."""
+        state = super().resumed(problem, state)
+        seen, steps = state["cursor"].tolist()
+        draws, errors = state["draws"], state["errors"]
+        right = seen == steps * self.batch_size == draws.sum() and (errors <= draws).all()
+        expect(right and (errors >= 0).all(), "its counts do not agree")
+        expect(0 < state["look_at"][0] < np.inf, "a look is never due")
+        return state
+
+
+def _weighted(problem: KernelProblem, counts: NDArray[Any]) -> Floats:
+    return np.asarray(problem.upper * problem.y * counts)

@@ -2,29 +2,51 @@
 
     P = 1/N [ s/2 |w|^2 + sum c max(0, 1 - y (f + b)) ],   f = K (a y) / s,   D as in problem.py
 
-Inside, a is divided by s: LIBSVM's alphas, bounded by u = c / s, and f = K coef.
+Inside, a is divided by s: LIBSVM's alphas, bounded by u = c / s, and f = K coef. To a run the
+features are the columns of K, and coef is their weights.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pegasos.certificate import Certificate, Floats, GiveUp, never
 from pegasos.kernel.gram import NOT_SEMIDEFINITE, Gram
+from pegasos.problem import Intercept
+
+
+class GramSite:
+    """Where rows are met through their Gram matrix. Duals are not kept: they are the weights."""
+
+    here = False
+    speed = 1.0
+
+    def certified_at_once(self, problem: KernelProblem) -> list[tuple[int, int]]:
+        """All rows: their sums look at the keyboard by themselves."""
+        return [(0, problem.n)]
+
+    def policy(self, solver: Any) -> Any:
+        """The solver itself."""
+        return solver
+
+
+GRAM = GramSite()
 
 
 @dataclass(frozen=True)
 class KernelProblem:
-    """``y`` is -1 or 1, ``upper`` are c / s; ``free`` trains an intercept that is not penalised."""
+    """``y`` is -1 or 1, ``upper`` are c / s; a regularized intercept is in ``gram`` already."""
 
     gram: Gram
     y: Floats
     upper: Floats
     s: float
     total_weight: float
-    free: bool
+    intercept: Intercept
 
     @property
     def n(self) -> int:
@@ -32,13 +54,67 @@ class KernelProblem:
         return self.gram.n
 
     @property
+    def free(self) -> bool:
+        """Whether an intercept is trained that is not penalised."""
+        return self.intercept == "free"
+
+    # What a run asks.
+    @property
+    def lanes(self) -> int:
+        """It is one."""
+        return 1
+
+    @property
+    def weights_shape(self) -> tuple[int, int]:
+        """A weight for each row, and one that stays 0."""
+        return self.n + 1, 1
+
+    @property
+    def bias(self) -> float:
+        """Nothing: certificates find the intercept."""
+        return 0.0
+
+    @property
+    def untrained(self) -> Floats:
+        """(1,) P of w = 0."""
+        return np.array([self.scale * self.upper.sum()])
+
+    @property
+    def visit_values(self) -> float:
+        """A step changes the slack of every row."""
+        return float(self.n)
+
+    @property
+    def row_bytes(self) -> float:
+        """Of a row of K."""
+        return 4.0 * self.n
+
+    @property
+    def site(self) -> GramSite:
+        """Where the rows are."""
+        return GRAM
+
+    def take(self, lanes: NDArray[np.intp]) -> Self:  # noqa: ARG002 - there is one
+        """The problem of its only lane."""
+        return self
+
+    def largest_row(self) -> tuple[int, float]:
+        """The row with the largest norm, and that."""
+        diagonal = self.gram.diagonal()
+        return int(diagonal.argmax()), float(np.sqrt(diagonal.max()))
+
+    def memory(self) -> dict[str, NDArray[Any]]:
+        """In what order rows of K were made that problems share."""
+        return self.gram.memory()
+
+    def remember(self, memory: dict[str, NDArray[Any]]) -> None:
+        """Make them in this order."""
+        self.gram.remember(memory)
+
+    @property
     def scale(self) -> float:
         """Of LIBSVM's objective in ours."""
         return self.s / self.total_weight
-
-    def untrained(self) -> Certificate:
-        """Of no model at all: f = 0."""
-        return Certificate.untrained(np.asarray(self.scale * self.upper.sum()))
 
     def scores(self, coef: Floats, give_up: GiveUp = never) -> Floats:
         """K coef, which is (n,) or (n, k), from scratch in float64."""
@@ -67,9 +143,12 @@ class KernelProblem:
         dual = theta * size - theta**2 * square / 2
         if self.free:  # a point that misses sum a y = 0 by rounding bounds nothing by that much
             dual -= theta * abs(float(alphas @ self.y)) * (1.0 + abs(b))
-        proof = Certificate(
-            self.primal(coef, f, b), self.scale * max(dual, 0.0), self.scale * error
-        )
+        bounds = self.primal(coef, f, b), self.scale * max(dual, 0.0), self.scale * error
+        proof = Certificate(*(np.array([bound]) for bound in bounds))
         if not proof.holds:
             raise ValueError(NOT_SEMIDEFINITE.format("its bounds contradict each other"))
         return proof
+
+    def shown(self, coef: Floats, b: float) -> Floats:
+        """(1,) the intercept as users see it; a penalised one is the constant feature's weight."""
+        return np.array([float(coef.sum()) if self.intercept == "regularized" else b])

@@ -2,27 +2,33 @@
 
 The gap comes for free with slack = y - f, in float32's precision; where it says that tol is
 reached, f is computed anew in float64, from all support vectors, and that decides.
+
+State, by rows: ``a`` (LIBSVM's alphas), ``slack``, ``level`` (how often a row stayed in hand when
+others were left out; those of the highest level are in hand) and ``exact`` (f of the last
+certificate). ``cursor`` (visits, steps: they are the same), ``plan`` (when to look, when to leave
+rows out, halvings of tol, whether no row in hand violates, work at the last look), ``numbers``
+(the dual, as far as float32 can tell, and the tolerance in hand), ``asked`` (for a certificate,
+and why). And the order of the cache (``pegasos.kernel.cache``): its rows are made again where a
+run is resumed.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from copy import copy
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pegasos import _core, threads
-from pegasos.certificate import Floats, GiveUp, never
-from pegasos.kernel.cache import Cache
-from pegasos.kernel.gram import NOT_SEMIDEFINITE, Gram
+from pegasos import threads
+from pegasos.certificate import Certificate, Floats, GaveUp, GiveUp, never
+from pegasos.kernel.hand import KEPT, Hand, check_hand, intercept, marked
 from pegasos.kernel.problem import KernelProblem
-from pegasos.kernel.run import Model
+from pegasos.kernel.solver import KernelSolver
+from pegasos.sites.policy import State
+from pegasos.solvers.restored import expect
 
-_TOGETHER = 64  # rows of K computed at once
-_SHARE = 0.7  # of the largest violation: while rows that are here violate so much, they move
 _WIDE = 256  # threads pay from 16,384 rows on
-_BELOW_ZERO = 1e-4  # what float32 can make of a curvature of 0, and far more
 _SLICE = 2000  # steps between two looks at the keyboard
 _FIRST_TOLERANCE = 1e-2
 _LAST_TOLERANCE = 1e-10
@@ -32,234 +38,230 @@ _WORTH_SHRINKING = 0.7
 # Tiny problems are solved to nearly all digits whatever tol says: it costs milliseconds, and a
 # weight is then a repeated row.
 _TINY, _POLISHED, _MOST_POLISHING = 500, 1e-12, 20
+# A long run is certified on the way, so that an interrupt costs a part of it at most: once this
+# many values of K were worked on (2 to 5 s), then after the work of so many certificates, and
+# whenever all of it has grown by a half. Work is counted in rows of K: a certificate is one for
+# every support vector, a step takes the time of a fraction of one (0.13 to 0.4 of it, measured
+# with 5 to 300 features). Close to tol there is no such look: a certificate is due there anyway.
+_LONG_VALUES, _CERTIFICATES, _LONGER, _STEP_ROWS, _FAR = 1 << 29, 4.0, 1.5, 0.2, 2.0
+
+_LOOK_AT, _SHRINK_AT, _HALVINGS, _CONVERGED, _LOOKED = range(5)  # of state["plan"]
+_DUAL, _TOLERANCE = range(2)  # of state["numbers"]
+_NEAR, _SPENT, _LOOK = 1, 2, 3  # why a certificate is asked for
 
 
 @dataclass(frozen=True, kw_only=True)
-class SMO:
+class SMO(KernelSolver):
     """Sequential minimal optimization; ``cache_size`` are megabytes for rows of K."""
 
     cache_size: float = 1000
     n_jobs: int | None = None
+    # The gap a run makes for, not of the solver's own.
+    _goal: float = field(default=0.0, init=False, repr=False, compare=False)
 
-    @property
-    def default_epochs(self) -> None:
-        """It ends by itself."""
+    name: ClassVar[str] = "smo"
+    intercepts: ClassVar[frozenset[str]] = frozenset({"none", "regularized", "free"})
+    exact: ClassVar[bool] = True
+    default_epochs: ClassVar[float | None] = None
 
-    def check_intercept(self, intercept: str) -> None:
-        """It trains any."""
+    def aimed_at(self, tol: float) -> SMO:
+        """Ask for a certificate where ``tol`` may be reached."""
+        aimed = copy(self)
+        object.__setattr__(aimed, "_goal", tol)
+        return aimed
 
-    def start(self, problem: KernelProblem, seed: int) -> SMOTraining:  # noqa: ARG002
-        """Begin at 0."""
-        return SMOTraining(self, problem)
+    def start(self, problem: KernelProblem, seed: int, duals: Floats | None = None) -> State:  # noqa: ARG002
+        """Begin at a = 0, with all rows in hand."""
+        return self._handed(problem, self.fresh(problem, seed))
 
-
-@dataclass
-class _Rows:
-    """What steps work on: all rows, or those that have not settled."""
-
-    gram: Gram
-    index: NDArray[np.intp]  # which they are
-    y: Floats
-    upper: Floats
-    diagonal: NDArray[np.float32]
-    a: Floats
-    slack: Floats
-    marks: NDArray[np.uint8]
-
-    def take(self, keep: NDArray[np.intp]) -> _Rows:
-        """Some of them."""
-        parts = (getattr(self, name)[keep] for name in list(self.__dataclass_fields__)[1:])
-        return _Rows(self.gram.take(keep), *parts)
-
-    def mark(self) -> None:
-        """Which a y may rise, and which may fall."""
-        can_grow, can_shrink = self.a < self.upper, self.a > 0
-        self.marks &= _core.SMO_HERE
-        self.marks |= np.where(self.y > 0, can_grow, can_shrink) * np.uint8(_core.SMO_RISES)
-        self.marks |= np.where(self.y > 0, can_shrink, can_grow) * np.uint8(_core.SMO_FALLS)
-
-    def rises(self) -> NDArray[np.bool_]:
-        return np.asarray(self.marks & _core.SMO_RISES, dtype=bool)
-
-    def falls(self) -> NDArray[np.bool_]:
-        return np.asarray(self.marks & _core.SMO_FALLS, dtype=bool)
-
-    def ends(self, slack: Floats | None = None) -> tuple[float, float]:
-        """The largest slack of those that may rise, the least of those that may fall."""
-        slack = self.slack if slack is None else slack
-        rises, falls = slack[self.rises()], slack[self.falls()]
-        return (
-            float(rises.max()) if rises.size else -np.inf,
-            float(falls.min()) if falls.size else np.inf,
+    def fresh(self, problem: KernelProblem, seed: int) -> State:  # noqa: ARG002
+        """a = 0."""
+        n, every = problem.n, _every(problem)
+        return State(
+            {
+                "cursor": np.zeros(2, dtype=np.int64),
+                "plan": np.array([every, every, 0, 0, 0], dtype=np.int64),
+                "numbers": np.array([0.0, _FIRST_TOLERANCE]),
+                "asked": np.zeros(1, dtype=np.int64),
+                "cache": np.zeros(2, dtype=np.int64),
+                "a": np.zeros(n),
+                "slack": problem.y.copy(),
+                "exact": np.zeros(n),
+                "level": np.zeros(n, dtype=np.uint8),
+            }
         )
 
-    def intercept(self, slack: Floats | None = None) -> float:
-        """The middle of what the optimum leaves open."""
-        ends = [end for end in self.ends(slack) if np.isfinite(end)]
-        return float(np.mean(ends)) if ends else 0.0
+    def _handed(self, problem: KernelProblem, state: State) -> State:
+        used = threads.resolve(self.n_jobs, _WIDE * problem.n)
+        return replace(state, there=Hand(problem, state, self.cache_size, used))
 
+    def advance(
+        self,
+        problem: KernelProblem,
+        state: State,
+        *,
+        work: int,  # noqa: ARG002
+        stop_seen: int,
+        stop_steps: int,
+    ) -> bool:
+        """Steps, until some rows of K were missing or it is time for a look.
 
-class SMOTraining:
-    """One run."""
+        The last ones may go a little beyond the stop.
+        """
+        if not (state["asked"][0] or state.seen >= stop_seen or state.steps >= stop_steps):
+            self._work(problem, state)
+        return bool(state["asked"][0] or state.seen >= stop_seen or state.steps >= stop_steps)
 
-    def __init__(self, options: SMO, problem: KernelProblem) -> None:
-        """Begin at a = 0."""
-        n = problem.n
-        self.problem, self.free = problem, problem.free
-        self.all = self.rows = _Rows(
-            problem.gram, np.arange(n), problem.y, problem.upper,
-            problem.gram.diagonal().astype(np.float32),
-            np.zeros(n), problem.y.copy(), np.zeros(n, dtype=np.uint8),
-        )  # fmt: skip
-        self.rows.mark()
-        self.cache = Cache(problem.gram, self.rows.marks, options.cache_size)
-        self.threads = threads.resolve(options.n_jobs, _WIDE * n)
-        self.dual = 0.0  # in LIBSVM's scale, as far as float32 rows of K can tell
-        self.tolerance, self.converged = _FIRST_TOLERANCE, False
-        self.steps, self.every = 0, max(200, n // 20)
-        self.look_at = self.shrink_at = self.every
+    def _work(self, problem: KernelProblem, state: State) -> None:
+        hand, plan = _hand(state), state["plan"]
+        end = hand.step(min(_SLICE, max(1, int(plan[_LOOK_AT]) - state.steps)))
+        plan[_CONVERGED] = end == "converged"
+        if state.steps >= plan[_SHRINK_AT] and not plan[_CONVERGED]:
+            plan[_SHRINK_AT] = state.steps + 5 * _every(problem)
+            self._shrink(hand)
+        if plan[_CONVERGED] or state.steps >= plan[_LOOK_AT]:
+            self._look(problem, state)
 
-    @property
-    def visits(self) -> int:
-        """Of rows: a step is one."""
-        return self.steps
-
-    def advance(self) -> None:
-        """Steps, until some rows of K are missing or it is time for a look."""
-        end = self._step(min(_SLICE, max(1, self.look_at - self.steps)))
-        self.converged = end == "converged"
-        if self.steps >= self.shrink_at and not self.converged:
-            self._shrink()
-
-    def _step(self, steps: int) -> str:
-        rows, cache = self.rows, self.cache
-        end, done, _, gain, flattest, cache.clock = _core.smo_advance(
-            y=rows.y, upper=rows.upper, diagonal=rows.diagonal, a=rows.a, slack=rows.slack,
-            marks=rows.marks, rows=cache.rows, place=cache.place, used=cache.used,
-            clock=cache.clock, balanced=self.free, tolerance=self.tolerance, share=_SHARE,
-            steps=steps, threads=self.threads,
-        )  # fmt: skip
-        self.steps += done
-        self.dual += gain
-        if flattest < -_BELOW_ZERO * float(rows.diagonal.max()):
-            raise ValueError(
-                NOT_SEMIDEFINITE.format(f"K(x, x) + K(z, z) - 2 K(x, z) = {flattest:.3g} for some")
-            )
-        if end == "missing":
-            cache.fetch(self._wanted())
-        return str(end)
-
-    def _wanted(self) -> Any:
-        """Rows of K that are not here, those first that violate optimality most."""
-        rows = self.rows
-        absent = rows.marks & _core.SMO_HERE == 0
-        rises = np.where(rows.rises(), rows.slack, -np.inf)
-        falls = np.where(rows.falls(), -rows.slack, -np.inf)
-        if not self.free:
-            return _most(np.where(absent, np.maximum(rises, falls), -np.inf), 0.0, _TOGETHER)
-        half = _TOGETHER // 2
-        up = _most(np.where(absent, rises, -np.inf), -falls.max(), half)
-        down = _most(np.where(absent, falls, -np.inf), -rises.max(), half)
-        both = np.concatenate([up, down])[np.argsort(np.r_[: up.size, : down.size], kind="stable")]
-        return both[np.sort(np.unique(both, return_index=True)[1])]
-
-    def _shrink(self) -> None:
+    def _shrink(self, hand: Hand) -> None:
         """Leave rows out that are at a bound and far from wanting to leave it."""
-        rows = self.rows
-        self.shrink_at = self.steps + 5 * self.every
-        if rows.y.size < _SHRINK_FROM:
+        if hand.y.size < _SHRINK_FROM:
             return
-        highest, lowest = rows.ends() if self.free else (0.0, 0.0)
-        margin = abs(highest - lowest) if self.free else self._worst()
-        rises, falls = rows.rises(), rows.falls()
-        settled = (rises & ~falls & (rows.slack < lowest - margin)) | (
-            falls & ~rises & (rows.slack > highest + margin)
-        )
+        settled = hand.settled()
         keep = np.flatnonzero(~settled)
         if keep.size > _WORTH_SHRINKING * settled.size or keep.size < 2:
             return
-        self._put_back()
-        self.rows = rows.take(keep)
-        self.cache.narrow(keep, self.rows.gram, self.rows.marks)
+        hand.narrow(keep)
 
-    def _worst(self) -> float:
-        rows = self.rows
-        return float(np.max(np.where(rows.rises(), rows.slack, 0), initial=0.0)) - float(
-            np.min(np.where(rows.falls(), rows.slack, 0), initial=0.0)
-        )
-
-    def _put_back(self) -> None:
-        self.all.a[self.rows.index] = self.rows.a
-
-    def near(self, tol: float) -> bool:
-        """Whether the gap, as far as float32 rows of K can tell, is within tol."""
-        if not self.converged and self.steps < self.look_at:
-            return False
-        self.look_at = self.steps + self.every
-        rows = self.rows
-        b = rows.intercept() if self.free else 0.0
-        missing = rows.y * (rows.slack - b)
-        gap = float(rows.upper @ np.maximum(0.0, missing)) - float(rows.a @ missing)
-        near = gap <= tol * self.dual
-        if self.converged and not near and self.tolerance > _LAST_TOLERANCE:
-            self.tolerance, self.converged = max(self.tolerance / 10, _LAST_TOLERANCE), False
-        return near
-
-    def spent(self) -> bool:
-        """Whether no row violates optimality any more."""
-        return self.converged and self.tolerance <= _LAST_TOLERANCE
-
-    def certify(self, give_up: GiveUp = never) -> Model:
-        """The bounds, recomputed from all rows; the steps to come do not depend on it."""
-        self._put_back()
-        self.all.mark()
-        alphas = self.all.a.copy()
-        coef = alphas * self.problem.y
-        self._exact = self.problem.scores(coef, give_up)
-        b = self.all.intercept(self.problem.y - self._exact) if self.free else 0.0
-        return Model(coef, b, self.problem.proof(coef, self._exact, b, alphas, self._exact))
-
-    def refused(self, *, near: bool) -> None:
-        """If float32 or rows left out were the reason: go on with exact slacks, and all rows."""
+    def _look(self, problem: KernelProblem, state: State) -> None:
+        """Ask for a certificate where tol may be met, where nothing is left to do, or for long."""
+        plan, numbers = state["plan"], state["numbers"]
+        plan[_LOOK_AT] = state.steps + _every(problem)
+        gap, target = _hand(state).gap(), self._goal / 2.0 ** int(plan[_HALVINGS])
+        near = gap <= target * numbers[_DUAL]
+        if plan[_CONVERGED] and not near and numbers[_TOLERANCE] > _LAST_TOLERANCE:
+            numbers[_TOLERANCE] = max(numbers[_TOLERANCE] / 10, _LAST_TOLERANCE)
+            plan[_CONVERGED] = 0
         if near:
-            self.converged = False
-            self._refresh()
+            if problem.n <= _TINY:
+                self._polish(problem, state)
+            state["asked"][0] = _NEAR
+        elif self.stalled(problem, state):
+            state["asked"][0] = _SPENT
+        elif gap > _FAR * target * numbers[_DUAL] and self._long(problem, state):
+            state["asked"][0] = _LOOK
 
-    def _refresh(self) -> None:
-        self.all.slack[:] = self.problem.y - self._exact
-        self.dual = float(self.all.a.sum()) - float((self.all.a * self.all.y) @ self._exact) / 2
-        if self.rows is not self.all:
-            self.rows = self.all
-            self.cache.widen(self.all.gram, self.all.marks)
+    def _long(self, problem: KernelProblem, state: State) -> bool:
+        """Whether the last look, or the beginning, is long ago."""
+        done, looked = _worked(state), int(state["plan"][_LOOKED])
+        support = int(np.count_nonzero(state["a"]))
+        enough = max(_LONGER * looked, looked + _CERTIFICATES * support)
+        return done >= enough and done * problem.n >= _LONG_VALUES
 
-    def finish(self, model: Model) -> Model:
-        """Solve tiny problems to the last digits: slack anew in float64, then steps.
+    def _polish(self, problem: KernelProblem, state: State) -> None:
+        """Solve what is proven to the last digits: slack anew in float64, then steps.
 
-        The better model is kept: where a bound is reached before the end, that is the first.
+        The best model is kept: where a bound is reached before the end, that is the first.
         """
-        if self.problem.n > _TINY:
-            return model
-        self.tolerance = _POLISHED
+        proof, _ = self._proven(problem, state)
+        if not proof.proves(self._goal).all():
+            return
+        best, least = state["a"].copy(), float(proof.gap[0])
+        state["numbers"][_TOLERANCE] = _POLISHED
         for _ in range(_MOST_POLISHING):
-            self._refresh()
-            before = self.steps
-            while self._step(_SLICE) != "converged":
-                if self.steps - before > 100 * self.problem.n:
-                    return _better(model, self.certify())
-            if self.steps == before:
+            self._refresh(problem, state)
+            before, enough = state.steps, False
+            while not enough and _hand(state).step(_SLICE) != "converged":
+                enough = state.steps - before > 100 * problem.n
+            if state.steps == before:
                 break
-            model = _better(model, self.certify())
-        return model
+            proof, _ = self._proven(problem, state)
+            if proof.gap[0] < least:
+                best, least = state["a"].copy(), float(proof.gap[0])
+            if enough:
+                break
+        _hand(state).put(best)
+
+    def stalled(self, problem: KernelProblem, state: State) -> bool:  # noqa: ARG002
+        """Whether no row violates optimality any more."""
+        return bool(state["plan"][_CONVERGED] and state["numbers"][_TOLERANCE] <= _LAST_TOLERANCE)
+
+    def weights(self, problem: KernelProblem, state: State, give_up: GiveUp = never) -> Floats:  # noqa: ARG002
+        """The coefficient of every row."""
+        return np.append(state["a"] * problem.y, 0.0)[:, None]
+
+    def alphas(self, problem: KernelProblem, state: State) -> Floats:  # noqa: ARG002
+        """They are kept in the box."""
+        return state["a"]
+
+    def certify(
+        self,
+        problem: KernelProblem,
+        state: State,
+        W: Floats,  # noqa: ARG002
+        b: Floats,  # noqa: ARG002
+        give_up: GiveUp = never,
+    ) -> tuple[Certificate, Floats] | None:
+        """The bounds, recomputed from all rows; the steps to come do not depend on it."""
+        try:
+            return self._proven(problem, state, give_up)
+        except GaveUp:
+            return None
+
+    def _proven(
+        self, problem: KernelProblem, state: State, give_up: GiveUp = never
+    ) -> tuple[Certificate, Floats]:
+        alphas = state["a"].copy()
+        coef = alphas * problem.y
+        exact = state["exact"][:] = problem.scores(coef, give_up)
+        b = 0.0
+        if problem.free:
+            b = intercept(marked(alphas, problem.upper, problem.y), problem.y - exact)
+        return problem.proof(coef, exact, b, alphas, exact), problem.shown(coef, b)
+
+    def refused(self, problem: KernelProblem, state: State) -> None:
+        """If float32 or rows left out were the reason: go on with exact slacks, and all rows."""
+        asked, plan = int(state["asked"][0]), state["plan"]
+        state["asked"][0] = 0
+        if asked == _NEAR:
+            plan[_HALVINGS] += 1
+        if asked in (_NEAR, _SPENT):
+            plan[_CONVERGED] = 0
+            self._refresh(problem, state)
+        if asked:
+            plan[_LOOKED] = _worked(state)
+
+    def _refresh(self, problem: KernelProblem, state: State) -> None:
+        a, exact, hand = state["a"], state["exact"], _hand(state)
+        state["numbers"][_DUAL] = float(a.sum()) - float((a * problem.y) @ exact) / 2
+        hand.widen()
+        hand.slack[:] = problem.y - exact
+
+    def resumed(self, problem: KernelProblem, state: State) -> State:
+        """A state that was read from a file, to go on with; ValueError if it can be no run's."""
+        fixed = {name: array for name, array in state.arrays.items() if name not in KEPT}
+        super().resumed(problem, State(fixed))
+        plan, numbers = state["plan"], state["numbers"]
+        seen, steps = state["cursor"].tolist()
+        right = (state["a"] >= 0) & (state["a"] <= problem.upper)
+        expect(right.all(), "duals are not feasible")
+        expect(seen == steps >= 0, "its visits are no steps")
+        expect((plan >= 0).all() and plan[_HALVINGS] < 1000, "its plan is none")
+        expect(np.isfinite(numbers).all() and numbers[_TOLERANCE] > 0, "its numbers are none")
+        expect(0 <= state["asked"][0] <= _LOOK, "it asks for nothing")
+        check_hand(state)
+        return self._handed(problem, state)
 
 
-def _better(one: Model, other: Model) -> Model:
-    return min(one, other, key=lambda model: float(model.certificate.gap))
+def _hand(state: State) -> Hand:
+    assert isinstance(state.there, Hand)
+    return state.there
 
 
-def _most(values: Floats, least: float, count: int) -> Any:
-    """Where the largest values above ``least`` are, at most ``count``, the largest first."""
-    some = np.arange(values.size)
-    if count < values.size:
-        some = np.argpartition(-values, count)[:count]
-    some = some[values[some] > least]
-    return some[np.argsort(-values[some], kind="stable")]
+def _every(problem: KernelProblem) -> int:
+    """Steps between two looks at the gap."""
+    return max(200, problem.n // 20)
+
+
+def _worked(state: State) -> int:
+    """Rows of K that the time would have sufficed for."""
+    return int(state["cache"][1] + _STEP_ROWS * state.steps)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,75 @@ from pegasos.certificate import (
 )
 from pegasos.joint import certify_joint
 from pegasos.problem import Problem
+
+
+class Place(Protocol):
+    """What a run asks of where a problem's rows are."""
+
+    @property
+    def here(self) -> bool:
+        """Whether duals are arrays of the run's state."""
+
+    @property
+    def speed(self) -> float:
+        """How many times as quick as on a core a pass is, roughly."""
+
+    def certified_at_once(self, problem: Any) -> list[tuple[int, int]]:
+        """Ranges of rows between two looks at the keyboard while a certificate is made."""
+
+    def policy(self, solver: Any) -> Any:
+        """What is run for a solver: that one, or how its work is combined here."""
+
+
+class Runnable(Protocol):
+    """What a run asks of a problem, whatever its rows and its models are."""
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+
+    @property
+    def lanes(self) -> int:
+        """Number of lanes, K."""
+
+    @property
+    def weights_shape(self) -> tuple[int, int]:
+        """Shape of the lanes' weights: their number and one more x padded lanes."""
+
+    @property
+    def bias(self) -> float:
+        """What the last weight is multiplied with."""
+
+    @property
+    def untrained(self) -> Floats:
+        """(K,) P of w = 0."""
+
+    @property
+    def visit_values(self) -> float:
+        """Values that the visit of a row reads, times lanes."""
+
+    @property
+    def row_bytes(self) -> float:
+        """Of a row, on average."""
+
+    @property
+    def site(self) -> Place:
+        """Where the rows are."""
+
+    def take(self, lanes: NDArray[np.intp]) -> Self:
+        """The problem of some of the lanes."""
+
+    def largest_row(self) -> tuple[int, float]:
+        """The row with the largest norm, and that."""
+
+    def memory(self) -> dict[str, NDArray[Any]]:
+        """What it learned while it was solved, and that bits depend on."""
+
+    def remember(self, memory: dict[str, NDArray[Any]]) -> None:
+        """Learn that at once."""
+
+
+P = TypeVar("P", bound=Runnable)
 
 
 def weight_zeros(shape: tuple[int, int]) -> Floats:
@@ -73,15 +142,18 @@ class State:
         return replace(self, arrays=arrays)
 
 
-class Policy(ABC):
-    """How to advance a state. Knows nothing of time, files, keyboards or scikit-learn."""
+class PolicyOf(ABC, Generic[P]):
+    """How to advance a state. Knows nothing of time, files, keyboards or scikit-learn.
+
+    This is the driver's side of any solver; ``P`` is the kind of problem that it solves.
+    """
 
     warm_starts: ClassVar[bool] = False
     lanes_apart: ClassVar[bool] = False  # trains one lane after the other
     phases: ClassVar[tuple[str, ...]] = ()  # of an iteration: what state["place"] counts
     matrix_phase: ClassVar[str] = ""  # the one that adds up a matrix: its ranges are shorter
 
-    def lanes_at_once(self, problem: Problem) -> int:
+    def lanes_at_once(self, problem: P) -> int:
         """How many lanes are trained together."""
         return 1 if self.lanes_apart else problem.lanes
 
@@ -89,17 +161,17 @@ class Policy(ABC):
         """The same for a run that ends when a gap of ``tol`` is proven."""
         return self
 
-    def stops_itself(self, problem: Problem) -> bool:  # noqa: ARG002
+    def stops_itself(self, problem: P) -> bool:  # noqa: ARG002
         """Whether ``advance`` stops by itself where tol may be met: estimates are asked rarely."""
         return False
 
     @abstractmethod
-    def start(self, problem: Problem, seed: int, duals: Floats | None = None) -> State:
+    def start(self, problem: P, seed: int, duals: Floats | None = None) -> State:
         """The state before the first step; ``duals`` only where ``warm_starts``."""
 
     @abstractmethod
     def advance(
-        self, problem: Problem, state: State, *, work: int, stop_seen: int, stop_steps: int
+        self, problem: P, state: State, *, work: int, stop_seen: int, stop_steps: int
     ) -> bool:
         """Visit rows until a stop is reached (True) or ``work`` visits are done (False).
 
@@ -109,12 +181,71 @@ class Policy(ABC):
         """
 
     @abstractmethod
-    def weights(self, problem: Problem, state: State, give_up: GiveUp = never) -> Floats:
+    def weights(self, problem: P, state: State, give_up: GiveUp = never) -> Floats:
         """The current w of every lane, shaped ``Problem.weights_shape``; may raise GaveUp."""
 
     @abstractmethod
-    def duals(self, problem: Problem, state: State) -> DualsOf:
+    def duals(self, problem: P, state: State) -> DualsOf:
         """Feasible duals at any moment, 0 <= a <= c, as a function of a row range."""
+
+    @abstractmethod
+    def certify(
+        self, problem: P, state: State, W: Floats, b: Floats, give_up: GiveUp = never
+    ) -> tuple[Certificate, Floats] | None:
+        """The certificate of W, b and the duals, and the b it is for; None if given up."""
+
+    def estimate(self, problem: P, state: State) -> Floats | None:  # noqa: ARG002
+        """A cheap guess of each lane's relative gap at a pause, or None.
+
+        It only decides when a certificate is worth a pass over the data.
+        """
+        return None
+
+    def wants_certificate(self, problem: P, state: State) -> bool | None:  # noqa: ARG002
+        """Whether its next step waits for a certificate; None: estimates and a schedule decide."""
+        return None
+
+    def exhausted(self, certificate: Certificate, tol: float) -> NDArray[np.bool_]:
+        """Per lane: is what is not proven by this certificate not to be had in float64?"""
+        return np.asarray(certificate.exhausted(tol))
+
+    def worth_certifying(self, problem: P, state: State) -> float:  # noqa: ARG002
+        """Times tol: what an estimate has to be within to be worth a certificate."""
+        return 1.2
+
+    def stalled(self, problem: P, state: State) -> bool:  # noqa: ARG002
+        """Whether float64 has no more digits to give: further steps would gain nothing."""
+        return False
+
+    def refused(self, problem: P, state: State) -> None:
+        """A certificate was taken, and some lane is not within tol."""
+
+    @abstractmethod
+    def take(
+        self, problem: P, state: State, lanes: NDArray[np.intp], give_up: GiveUp = never
+    ) -> State:
+        """The state of some of the lanes; ``problem`` is theirs."""
+
+    def stale(self, problem: P, state: State) -> State:
+        """The state to go on from where parts of the rows were lost, with what was kept there.
+
+        Most start anew; visits and steps stay counted.
+        """
+        fresh = self.start(problem, 0)
+        fresh["cursor"][:] = state["cursor"]
+        return fresh
+
+    @abstractmethod
+    def resumed(self, problem: P, state: State) -> State:
+        """A state that was read from a file, to go on with; ValueError if it can be no run's."""
+
+    @abstractmethod
+    def check_duals(self, problem: P, duals: DualsOf) -> None:
+        """Raise ValueError for duals that were read from a file, and are not feasible."""
+
+
+class Policy(PolicyOf[Problem]):
+    """That of linear problems."""
 
     def certify(
         self, problem: Problem, state: State, W: Floats, b: Floats, give_up: GiveUp = never
@@ -123,24 +254,6 @@ class Policy(ABC):
         prove = certify_joint if problem.joint else certify
         return prove(problem, W, b, self.duals(problem, state), give_up=give_up)
 
-    def estimate(self, problem: Problem, state: State) -> Floats | None:  # noqa: ARG002
-        """A cheap guess of each lane's relative gap at a pause, or None.
-
-        It only decides when a certificate is worth a pass over the data.
-        """
-        return None
-
-    def worth_certifying(self, problem: Problem, state: State) -> float:  # noqa: ARG002
-        """Times tol: what an estimate has to be within to be worth a certificate."""
-        return 1.2
-
-    def stalled(self, problem: Problem, state: State) -> bool:  # noqa: ARG002
-        """Whether float64 has no more digits to give: further steps would gain nothing."""
-        return False
-
-    def refused(self, problem: Problem, state: State) -> None:  # noqa: B027 - most need not know
-        """A certificate was taken, and some lane is not within tol."""
-
     def take(
         self, problem: Problem, state: State, lanes: NDArray[np.intp], give_up: GiveUp = never
     ) -> State:
@@ -148,11 +261,10 @@ class Policy(ABC):
         there = problem.site.keep(state.there, problem, lanes)
         return replace(state.take(lanes, problem.weights_shape[1], give_up), there=there)
 
-    def stale(self, problem: Problem, state: State) -> State:
-        """The state to go on from where parts of the rows were lost, with what was kept there.
+    def resumed(self, problem: Problem, state: State) -> State:  # noqa: ARG002
+        """No state of a site's own is read from a file."""
+        raise ValueError(f"runs {problem.site.where} are not resumed")
 
-        Most start anew; visits and steps stay counted.
-        """
-        fresh = self.start(problem, 0)
-        fresh["cursor"][:] = state["cursor"]
-        return fresh
+    def check_duals(self, problem: Problem, duals: DualsOf) -> None:  # noqa: ARG002
+        """Nor are duals."""
+        raise ValueError(f"runs {problem.site.where} are not resumed")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from pegasos.problem import Problem
+from pegasos.sites.policy import State
 from pegasos.solvers.auto import Choice, choose, fixed
-from pegasos.solvers.base import Solver, State
+from pegasos.solvers.base import Solver
 from pegasos.solvers.crammer_singer import CrammerSinger
 from pegasos.solvers.dual import DualCoordinate
 from pegasos.solvers.interior import InteriorPoint

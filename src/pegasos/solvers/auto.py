@@ -26,10 +26,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from itertools import accumulate
+from typing import Any
 
 from pegasos.problem import Problem
 from pegasos.sites.costs import PassCosts
-from pegasos.solvers.base import Solver
+from pegasos.solvers.base import SolverOf
 from pegasos.solvers.dual import DualCoordinate
 from pegasos.solvers.interior import InteriorPoint
 from pegasos.solvers.newton import Newton
@@ -55,7 +56,7 @@ _SMALL_MATRICES = 5e7  # bytes; larger ones may take as much memory as X
 class Choice:
     """The solver to start with, and what may take over."""
 
-    solver: Solver
+    solver: SolverOf[Any]
     reason: str
     fallback: Choice | None = None
     fallback_epochs: float = math.inf  # what the fallback costs, in epochs of ``solver``
@@ -97,7 +98,7 @@ def epochs_to_go(epochs: list[float], gaps: list[float], tol: float) -> float:
     return math.log(gap / tol) / math.log(before / gap) * (now - half)
 
 
-def fixed(solver: Solver) -> Choice:
+def fixed(solver: SolverOf[Any]) -> Choice:
     """The solver that was asked for."""
     return Choice(solver, "as asked for")
 

@@ -1,4 +1,4 @@
-"""What a solver is: a frozen configuration that says what it trains."""
+"""What a solver is: a frozen configuration that advances a state made of plain arrays."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from numpy.typing import NDArray
 
 from pegasos.certificate import DualsOf, Floats
 from pegasos.problem import Problem
-from pegasos.sites.policy import Policy, State, weight_zeros
-
-__all__ = ["AnyLimits", "Solver", "State", "shares", "weight_zeros"]
+from pegasos.sites.policy import P, Policy, PolicyOf, State
 
 
 class AnyLimits(Protocol):
@@ -24,8 +22,8 @@ class AnyLimits(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Solver(Policy):
-    """A method, and what it is for; ``Policy`` has how it advances a state."""
+class SolverOf(PolicyOf[P]):
+    """A method, and what it is for; ``PolicyOf`` has how it advances a state."""
 
     name: ClassVar[str]
     intercepts: ClassVar[frozenset[str]] = frozenset({"none", "regularized"})
@@ -37,6 +35,24 @@ class Solver(Policy):
 
     def check_limits(self, limits: AnyLimits) -> None:
         """Raise ValueError if the run could not end with these limits."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Solver(SolverOf[Problem], Policy):
+    """A solver for linear problems."""
+
+    def resumed(self, problem: Problem, state: State) -> State:
+        """A state that was read from a file, to go on with; ValueError if it can be no run's."""
+        from pegasos.solvers import restored  # which imports the solvers; most runs need it not
+
+        restored.check(self, problem, state)
+        return state
+
+    def check_duals(self, problem: Problem, duals: DualsOf) -> None:
+        """Raise ValueError for duals that were read from a file, and are not feasible."""
+        from pegasos.solvers import restored  # as above
+
+        restored.check_feasible(problem, duals)
 
 
 def shares(problem: Problem, errors: NDArray[np.uint32], presentations: NDArray[Any]) -> DualsOf:

@@ -20,7 +20,8 @@ from pegasos import _core
 from pegasos.certificate import DualsOf, Floats, GiveUp, never, relative_gap
 from pegasos.joint import feasible
 from pegasos.problem import Problem
-from pegasos.solvers.base import Solver, State, weight_zeros
+from pegasos.sites.policy import State, weight_zeros
+from pegasos.solvers.base import Solver
 
 _CURSOR = {name: i for i, name in enumerate(_core.JOINT_CURSOR)}
 _PASS = {name: i for i, name in enumerate(_core.JOINT_PASS)}

@@ -63,8 +63,9 @@ from pegasos.certificate import (
     relative_gap,
 )
 from pegasos.problem import Problem
+from pegasos.sites.policy import State, weight_zeros
 from pegasos.solvers import order
-from pegasos.solvers.base import Solver, State, weight_zeros
+from pegasos.solvers.base import Solver
 from pegasos.solvers.dual_blocks import IDLE, block_arrays, next_block, recall, visit_block
 
 _GROUP_LANES = 16  # wide enough that a row is read once for many lanes, few enough to shrink

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from pegasos import _core
 from pegasos.certificate import Floats
 from pegasos.problem import Problem
-from pegasos.solvers.base import State
+from pegasos.sites.policy import State
 from pegasos.solvers.stream import block_order
 
 _TRUSTED = 10  # sweeps after which all rows are looked at again, come what may

@@ -41,8 +41,9 @@ from numpy.typing import NDArray
 from pegasos.certificate import DualsOf, Floats, GiveUp, never
 from pegasos.problem import Problem
 from pegasos.sites import Passes, matrices
+from pegasos.sites.policy import State
 from pegasos.solvers import normal
-from pegasos.solvers.base import Solver, State
+from pegasos.solvers.base import Solver
 from pegasos.solvers.interior_phases import (
     BALANCE,
     DUAL,

@@ -41,8 +41,9 @@ from pegasos.arguments import number
 from pegasos.certificate import DualsOf, Floats, GiveUp, never
 from pegasos.problem import Problem
 from pegasos.sites import Passes
+from pegasos.sites.policy import State
 from pegasos.solvers import normal
-from pegasos.solvers.base import Solver, State
+from pegasos.solvers.base import Solver
 from pegasos.solvers.newton_phases import (
     AIM,
     EVERY,

@@ -13,8 +13,8 @@ import numpy as np
 from pegasos.certificate import Floats
 from pegasos.problem import Problem
 from pegasos.sites import Passes
+from pegasos.sites.policy import State
 from pegasos.solvers import normal
-from pegasos.solvers.base import State
 
 _NARROWER = 0.2  # at most, at once
 _SHARE = 0.5  # of the gap aimed at that rounding may take

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from pegasos import _core
 from pegasos.problem import Problem
+from pegasos.sites.policy import State
 from pegasos.solvers import stream
-from pegasos.solvers.base import State
 
 Sampling = Literal["iid", "permute", "cycle"]
 

@@ -25,8 +25,9 @@ from pegasos import _core
 from pegasos.arguments import number
 from pegasos.certificate import DualsOf, Floats, GiveUp, feature_blocks, never
 from pegasos.problem import Problem
+from pegasos.sites.policy import State
 from pegasos.solvers import order, stream
-from pegasos.solvers.base import AnyLimits, Solver, State, shares
+from pegasos.solvers.base import AnyLimits, Solver, shares
 
 _PER_LANE = {
     "a", "nu", "nu_peak", "t", "errors", "violators", "batch_rows", "batch_violators", "a_total",

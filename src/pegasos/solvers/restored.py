@@ -29,7 +29,7 @@ _INDICES = ("rows", "chunks", "batch", "deal")
 def check(solver: Policy, problem: Problem, state: State) -> None:
     """Raise ValueError with what is wrong."""
     fresh = solver.start(problem, 0)
-    _check_structure(state, fresh)
+    check_structure(state, fresh)
     arrays = state.arrays
     for name, array in arrays.items():
         if array.dtype.kind == "i" and array.size and name != "knot":  # the core looks at that
@@ -72,7 +72,7 @@ def expect(true: Any, what: str) -> None:
         raise ValueError(what)
 
 
-def _check_structure(state: State, fresh: State) -> None:
+def check_structure(state: State, fresh: State) -> None:
     """The same arrays as that of a run that begins."""
     expect(state.arrays.keys() == fresh.arrays.keys(), "it has other arrays")
     expect(

@@ -32,8 +32,9 @@ from pegasos.certificate import (
     relative_gap,
 )
 from pegasos.problem import Problem
+from pegasos.sites.policy import State
 from pegasos.solvers import order, stream
-from pegasos.solvers.base import AnyLimits, Solver, State, shares
+from pegasos.solvers.base import AnyLimits, Solver, shares
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from pegasos import _core
 from pegasos.problem import Problem
-from pegasos.solvers.base import State
+from pegasos.sites.policy import State
 
 # Entries of state["sweep"].
 DONE, PLACE = range(2)

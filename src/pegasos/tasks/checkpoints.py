@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
 from pegasos.checkpoint.manifest import describe
 from pegasos.checkpoint.saving import Saving
-from pegasos.history import want_records
+from pegasos.run_options import RunOptions
 from pegasos.tasks.training import Training
 
 
@@ -30,24 +31,42 @@ def saved_training(
     that a run that is resumed keeps the seed it had. ``command`` is kept with it.
     """
 
+    own = {
+        "C": training.C,
+        "lam": training.lam,
+        "loss": training.loss,
+        "solver": "auto" if training.solver is None else training.solver,
+        "intercept": training.intercept,
+        "intercept_scaling": training.intercept_scaling,
+    }
+
     def about() -> dict[str, Any]:
-        own = {
-            "C": training.C,
-            "lam": training.lam,
-            "loss": training.loss,
-            "solver": "auto" if training.solver is None else training.solver,
-            "tol": training.tol,
-            "intercept": training.intercept,
-            "intercept_scaling": training.intercept_scaling,
-            "seed": training.seed,
-        }
-        found = describe(X, y, sample_weight, training.n_jobs, own | parameters)
-        found["told"] = want_records(training.callbacks)
+        return describe(X, y, sample_weight, training.n_jobs, own | parameters)
+
+    options = saved_options(stack, saving, training.options, about, drawn=drawn, command=command)
+    return replace(training, options=options)
+
+
+def saved_options(
+    stack: ExitStack,
+    saving: Saving,
+    options: RunOptions,
+    about: Callable[[], dict[str, Any]],
+    *,
+    drawn: bool = False,
+    command: dict[str, Any] | None = None,
+) -> RunOptions:
+    """The options of a run that has a checkpoint; ``about`` describes all that they do not say."""
+
+    def whole() -> dict[str, Any]:
+        found = about()
+        found["parameters"] |= {"tol": options.tol, "seed": options.seed}
+        found["told"] = options.is_eager
         return found if command is None else found | {"command": command}
 
-    opened = saving.open(stack, about, frozenset({"seed"} if drawn else ()))
+    opened = saving.open(stack, whole, frozenset({"seed"} if drawn else ()))
     if opened is None:
-        return training
+        return options
     seed = int(opened.about["parameters"]["seed"])
-    told = bool(opened.about["told"])
-    return replace(training, part=opened.part("fit"), seed=seed, told=told)
+    eager = bool(opened.about["told"])
+    return replace(options, part=opened.part("fit"), seed=seed, eager=eager)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -74,9 +73,8 @@ def train_labels(
                 problem = base
             else:
                 problem = base.with_labels(chosen, *sides, base.threads)
-            outcome = training.of(f"{first}").run(
-                problem, callbacks=training.callbacks, keep_duals=prune is not None
-            )
+            own = training.options.of(f"{first}")
+            outcome = training.run(problem, replace(own, keep_duals=prune is not None))
             walk.add(kept, outcome)
             W = walk.pruned(kept, problem, outcome, prune)
             weights[trained] = W[:-1].T
@@ -128,7 +126,7 @@ class _Blocks:
         self.proof = self.proof.replaced(lanes, outcome.certificate)
         self.before[lanes] = outcome.certificate.primal
         seen = round(self.epochs * self.rows)
-        seconds = time.perf_counter() - self.training.began
+        seconds = self.training.options.seconds()
         self.records.append(Record(self.epochs, seconds, seen, self.proof))
         if outcome.stop_reason in ("interrupted", "callback", "max_time"):
             self.ended = outcome.stop_reason
@@ -173,10 +171,18 @@ class _Blocks:
             )  # fmt: skip
             pruning = Pruning(self.kept / max(1, self.all), self.before, float(rise.max()))
         outcome = Outcome(
-            np.zeros((0, 0)), self.intercept, None, self.proof, History(self.records),
-            self.ended or self.reason, time.perf_counter() - self.training.began,
-            self.epochs, self.last.solver, self.last.reason, self.certifying,
-        )  # fmt: skip
+            W=np.zeros((0, 0)),
+            b=self.intercept,
+            duals=None,
+            certificate=self.proof,
+            history=History(self.records),
+            stop_reason=self.ended or self.reason,
+            seconds=self.training.options.seconds(),
+            epochs=self.epochs,
+            solver=self.last.solver,
+            reason=self.last.reason,
+            certifying=self.certifying,
+        )
         return Labels(coef, outcome, pruning)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from pegasos.arguments import functions
 from pegasos.limits import Limits
 from pegasos.problem import Intercept
+from pegasos.run_options import RunOptions
 from pegasos.solve import check_loss, check_scaling, check_tol, resolve_intercept
 from pegasos.solvers import Solver, by_name
 from pegasos.tasks.training import Training
@@ -46,17 +47,20 @@ def checked_training(
     check_scaling(mode, intercept_scaling)
     return Training(
         solver=config,
-        tol=check_tol(tol),
-        limits=limits,
         loss=loss,
         intercept=mode,
         intercept_scaling=intercept_scaling,
         C=C if lam is None else None,
         lam=lam,
-        seed=seed,
         n_jobs=n_jobs,
-        callbacks=functions("callbacks", callbacks),
-        began=began,
+        options=RunOptions(
+            tol=check_tol(tol),
+            limits=limits,
+            seed=seed,
+            callbacks=functions("callbacks", callbacks),
+            began=began,
+            keep_duals=False,
+        ),
     )
 
 

@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 
 from pegasos import threads
 from pegasos.certificate import Certificate, Floats
-from pegasos.fleet import in_chains
 from pegasos.history import Record, asked_to_stop
 from pegasos.interrupt import Interruption
 from pegasos.joint import as_joint
 from pegasos.outcome import Outcome
 from pegasos.problem import Problem
+from pegasos.side_by_side import in_chains
 from pegasos.tasks.labels import Codes, one_vs_rest
 from pegasos.tasks.training import Task, Training, pair_threads
 
@@ -36,7 +36,7 @@ Score = Callable[[int, Floats, Floats], float]
 _KEPT_BYTES = 1 << 28  # of coefficients
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Path:
     """What cross-validation met along C; arrays begin with (Cs, folds).
 
@@ -108,10 +108,20 @@ def cross_validate(
     best. ``keep_models`` keeps the coefficients whatever they take.
     """
     with Interruption() as interruption:
-        walk = _Walk(training, task, Cs, folds, score, patience, keep_models, interruption)
+        walk = _Walk(
+            training,
+            task,
+            Cs,
+            folds,
+            score,
+            patience=patience,
+            keep_models=keep_models,
+            interruption=interruption,
+        )
         # What looks at all folds of a C, or may end the path there, wants none far ahead; and
         # models of pairs take memory until the last pair is there.
-        may_end = training.limits.max_time is not None or bool(training.callbacks)
+        options = training.options
+        may_end = options.limits.max_time is not None or bool(options.callbacks)
         in_step = patience is not None or may_end or bool(task.pairs)
         count = len(walk.keys)
         in_chains(count, Cs.size, walk.unit, walk.workers, interruption, in_step=in_step)
@@ -126,6 +136,7 @@ class _Walk:
         Cs: Floats,
         folds: list[Fold],
         score: Score,
+        *,
         patience: int | None,
         keep_models: bool,
         interruption: Interruption,
@@ -178,8 +189,7 @@ class _Walk:
         return self.late() or self.interruption.requested or self.hopeless(c)
 
     def late(self) -> bool:
-        limit = self.training.limits.max_time
-        return limit is not None and time.perf_counter() - self.training.began >= limit
+        return self.training.options.late
 
     def hopeless(self, c: int) -> bool:
         """Whether ``patience`` is at its end: decided by the scores of all smaller C but the last.
@@ -278,21 +288,23 @@ class _Walk:
             ratio = self.Cs[c - 1] / self.Cs[c]
             more = 1.0 if settled else np.sqrt(ratio)
             start = before * np.where(at_bound, more, ratio)
-        outcome = self.training.of(f"{c}-{key[0]}-{key[1]}".replace(" ", "")).run(
-            problem,
+        training = self.training.of(f"{c}-{key[0]}-{key[1]}".replace(" ", ""))
+        options = training.options.heard_by(*([self.tell] if training.options.callbacks else []))
+        options = replace(
+            options,
             keep_duals=True,
             start_duals=start,
             look_first=settled,
             interruption=self.interruption,
-            callbacks=(self.tell,) if self.training.callbacks else (),
         )
+        outcome = training.run(problem, options)
         self.duals[key] = outcome.duals
         return outcome
 
     def tell(self, record: Record) -> bool:
         """Call the callbacks, one at a time."""
         with self.lock:
-            stop = asked_to_stop(self.training.callbacks, record)
+            stop = asked_to_stop(self.training.options.callbacks, record)
         self.asked |= stop
         self.interruption.requested |= stop
         return stop
@@ -317,6 +329,12 @@ class _Walk:
         elif self.late():
             ended = "max_time"
         return Path(
-            self.Cs[:count], self.scores[:count].copy(), self.proof.lane(slice(count)),
-            self.epochs[:count].copy(), self.seconds[:count].copy(), coef, intercept, ended,
-        )  # fmt: skip
+            C=self.Cs[:count],
+            scores=self.scores[:count].copy(),
+            certificate=self.proof.lane(slice(count)),
+            epochs=self.epochs[:count].copy(),
+            seconds=self.seconds[:count].copy(),
+            coef=coef,
+            intercept=intercept,
+            ended=ended,
+        )

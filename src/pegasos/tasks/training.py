@@ -6,54 +6,44 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pegasos import sparse, threads
 from pegasos.certificate import Certificate, Floats
-from pegasos.fleet import Member, run_any, run_fleet
-from pegasos.history import want_records
 from pegasos.joint import as_joint
-from pegasos.limits import Limits
-from pegasos.outcome import Callback, Outcome
+from pegasos.outcome import Outcome
 from pegasos.problem import Intercept, Loss, Problem, make_problem
+from pegasos.run_options import RunOptions
+from pegasos.side_by_side import Member, Members, run_any, run_columns
 from pegasos.solvers import Choice, CrammerSinger, InteriorPoint, Solver, choice_of
 from pegasos.solvers.auto import TINY_VALUES
 from pegasos.tasks.labels import Codes, class_weights, one_vs_rest
-
-if TYPE_CHECKING:
-    from pegasos.checkpoint.folder import Part
 
 # Tiny problems are solved to this by InteriorPoint whatever tol says: it costs milliseconds, and
 # results then agree to nearly all digits.
 _TINY_TOL = 1e-10
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Training:
     """How to train, whatever the lanes are."""
 
     solver: Solver | None  # None: auto
-    tol: float
-    limits: Limits
     loss: Loss
     intercept: Intercept
     intercept_scaling: float
     C: float | None  # one of C and lam is None
     lam: float | None
-    seed: int
     n_jobs: int | None
-    callbacks: tuple[Callback, ...]
-    began: float
+    options: RunOptions
     announce: Callable[[Problem, Choice], None] | None = None  # told of every plan
-    part: Part | None = None  # of a checkpoint
-    told: bool | None = None  # records come as callbacks want them; None: if there are any
 
     def of(self, name: str) -> Training:
         """The same for one run of several: it has a part of the checkpoint by itself."""
-        return self if self.part is None else replace(self, part=self.part.part(name))
+        return replace(self, options=self.options.of(name))
 
     def problem(
         self,
@@ -83,29 +73,19 @@ class Training:
         """What is to solve the problem, and to what tolerance."""
         choice = Choice(CrammerSinger(), "all classes are one problem")
         if not problem.joint:
-            choice = choice_of(self.solver, problem, self.tol)
+            choice = choice_of(self.solver, problem, self.options.tol)
         if self.announce is not None:
             self.announce(problem, choice)
+        tol = self.options.tol
         if problem.joint:
-            return choice, self.tol
+            return choice, tol
         values = problem.n * problem.rows.row_size * problem.lanes
         tiny = values <= TINY_VALUES and isinstance(choice.solver, InteriorPoint)
-        return choice, min(self.tol, _TINY_TOL) if tiny else self.tol
+        return choice, min(tol, _TINY_TOL) if tiny else tol
 
-    def run(self, problem: Problem, *, keep_duals: bool = False, **options: Any) -> Outcome:
-        """Train the lanes; ``options`` are those of ``driver.run``."""
-        return run_any(
-            problem,
-            self.plan,
-            self.solver,
-            keep_duals=keep_duals,
-            limits=self.limits,
-            seed=self.seed,
-            began=self.began,
-            part=self.part,
-            told=want_records(self.callbacks) if self.told is None else self.told,
-            **options,
-        )
+    def run(self, problem: Problem, options: RunOptions | None = None) -> Outcome:
+        """Train the lanes; with other options, if there are any."""
+        return run_any(problem, self.plan, self.solver, options or self.options)
 
 
 @dataclass(frozen=True)
@@ -187,20 +167,10 @@ class Task:
         )
 
 
-def train(
-    training: Training,
-    task: Task,
-    start_duals: Sequence[Floats] | None = None,
-    *,
-    keep_duals: bool = False,
-    **options: Any,
-) -> Outcome:
-    """Train all lanes of a task; ``start_duals`` has an entry for each pair, or one for all.
-
-    ``options`` of ``driver.run`` are for lanes that are trained together.
-    """
+def train(training: Training, task: Task, start_duals: Sequence[Floats] | None = None) -> Outcome:
+    """Train all lanes of a task; ``start_duals`` has an entry for each pair, or one for all."""
     if task.pairs:
-        return _train_pairs(training, task, start_duals, keep_duals)
+        return _train_pairs(training, task, start_duals)
     if training.lam is not None:
         training = replace(training, lam=training.lam / task.strength)
     elif training.C is not None:
@@ -209,19 +179,15 @@ def train(
     problem = training.problem(task.X, labels, positive, negative, task.sample_weight)
     if task.joint:
         problem = as_joint(problem)
-    return training.run(
-        problem,
-        callbacks=training.callbacks,
+    options = replace(
+        training.options,
         scalar=task.binary or task.joint,
         start_duals=None if start_duals is None else start_duals[0],
-        keep_duals=keep_duals,
-        **options,
     )
+    return training.run(problem, options)
 
 
-def _train_pairs(
-    training: Training, task: Task, start_duals: Sequence[Floats] | None, keep_duals: bool
-) -> Outcome:
+def _train_pairs(training: Training, task: Task, start_duals: Sequence[Floats] | None) -> Outcome:
     """One-vs-one: a lane for each pair of classes i < j, j positive, over the rows of the two.
 
     The rows of a pair are copied while it is trained: 2 of ``classes`` parts of X, if classes are
@@ -245,21 +211,14 @@ def _train_pairs(
     weight = None if task.sample_weight is None else task.sample_weight[:, 0]
     counts = np.bincount(task.codes, weight)
     cost = counts * weights
-    return run_fleet(
-        [member(i, j) for i, j in pairs],
-        features=task.X.shape[1],
+    members = Members(
+        make=[member(i, j) for i, j in pairs],
         rows=task.codes.size,
         untrained=np.array([(cost[i] + cost[j]) / (counts[i] + counts[j]) for i, j in pairs]),
         threads=cores,
-        limits=training.limits,
-        seed=training.seed,
-        callbacks=training.callbacks,
         start_duals=start_duals,
-        keep_duals=keep_duals,
-        began=training.began,
-        part=training.part,
-        told=training.told,
     )
+    return run_columns(members, task.X.shape[1], training.options)
 
 
 def pair_threads(training: Training, task: Task) -> int:

@@ -14,70 +14,57 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from pegasos.certificate import Certificate, Floats
 from pegasos.driver import run
-from pegasos.history import History, Pace, Record, asked_to_stop, tick, want_records
+from pegasos.history import History, Pace, Record, asked_to_stop, tick
 from pegasos.interrupt import Interruption
-from pegasos.limits import Limits
-from pegasos.outcome import Callback, Monitor, Outcome, StopReason
+from pegasos.outcome import Outcome, StopReason
 from pegasos.problem import Problem
+from pegasos.run_options import RunOptions
 from pegasos.solvers import Choice, Solver
-
-if TYPE_CHECKING:
-    from pegasos.checkpoint.folder import Part
 
 _KEPT_RECORDS = 64  # of the history: each has an entry for every problem
 
 Plan = Callable[[Problem], tuple[Choice, float]]
 """What is to solve a problem, and to what tol."""
 
-Member = Callable[[], tuple[Problem, Choice, float]]
+Member = Callable[[], tuple[Any, Choice, float]]
 """Makes a problem of one lane when its turn comes, with its plan."""
 
 
-def run_any(
-    problem: Problem,
-    plan: Plan,
-    solver: Solver | None,
-    *,
-    keep_duals: bool = True,
-    scalar: bool = False,
-    monitor: Monitor | None = None,
-    **options: Any,
-) -> Outcome:
+@dataclass(frozen=True, kw_only=True)
+class Members:
+    """Problems that are trained side by side, and what is known of them before."""
+
+    make: Sequence[Member]
+    rows: int  # visits in an epoch of all
+    untrained: Floats  # P of each at w = 0: what is known of those that a limit leaves out
+    threads: int
+    start_duals: Sequence[Floats] | None = None
+
+
+def run_any(problem: Problem, plan: Plan, solver: Solver | None, options: RunOptions) -> Outcome:
     """Train a problem of any number of lanes by ``solver`` (None: auto).
 
     Lanes go together where they have to: for the stochastic solvers, whose steps they share, for
-    classes that are one problem, and where a ``monitor`` looks at all of them.
+    classes that are one problem, and where a monitor looks at all of them.
     """
     # Rows that are read from disk are read for all lanes at once.
     apart = (solver is None or solver.exact) and problem.site.in_memory
-    if problem.lanes > 1 and apart and monitor is None and not problem.joint:
-        return run_lanes(problem, plan, keep_duals=keep_duals, **options)
+    if problem.lanes > 1 and apart and options.monitor is None and not problem.joint:
+        return run_lanes(problem, plan, options)
     choice, tol = plan(problem)
-    return run(
-        problem, choice, tol=tol, scalar=scalar, monitor=monitor, keep_duals=keep_duals, **options
-    )
+    return run(problem, choice, replace(options, tol=tol))
 
 
-def run_lanes(
-    problem: Problem,
-    plan: Plan,
-    *,
-    start_duals: Floats | None = None,
-    keep_duals: bool = True,
-    **options: Any,
-) -> Outcome:
-    """Train the lanes of a problem, each by itself; ``options`` are those of ``run_fleet``.
-
-    ``keep_duals=False`` leaves the duals out of the outcome.
-    """
-    K = problem.lanes
+def run_lanes(problem: Problem, plan: Plan, options: RunOptions) -> Outcome:
+    """Train the lanes of a problem, each by itself."""
+    K, start = problem.lanes, options.start_duals
     inner = max(1, problem.threads // K)
 
     def member(k: int) -> Member:
@@ -87,17 +74,15 @@ def run_lanes(
 
         return make
 
-    outcome = run_fleet(
-        [member(k) for k in range(K)],
-        features=problem.rows.d,
+    members = Members(
+        make=[member(k) for k in range(K)],
         rows=problem.n,
-        untrained=problem.cost / problem.total_weight,
+        untrained=problem.untrained,
         threads=problem.threads,
-        start_duals=None if start_duals is None else [start_duals[:, [k]] for k in range(K)],
-        keep_duals=keep_duals,
-        **options,
+        start_duals=None if start is None else [start[:, [k]] for k in range(K)],
     )
-    if not keep_duals:
+    outcome = run_columns(members, problem.rows.d, options)
+    if not options.keep_duals:
         return outcome
     duals = np.zeros((problem.n, K))
     for k, column in enumerate(outcome.duals):
@@ -106,44 +91,40 @@ def run_lanes(
     return replace(outcome, duals=duals)
 
 
-def run_fleet(
-    members: Sequence[Member],
-    *,
-    features: int,
-    rows: int,
-    untrained: Floats,
-    threads: int,
-    limits: Limits,
-    seed: int,
-    callbacks: Sequence[Callback] = (),
-    record_every: float | None = None,
-    start_duals: Sequence[Floats] | None = None,
-    look_first: bool = True,
-    keep_duals: bool = True,
-    began: float | None = None,
-    interruption: Interruption | None = None,
-    part: Part | None = None,
-    told: bool | None = None,
+def run_columns(members: Members, features: int, options: RunOptions) -> Outcome:
+    """Train members that have the same features: a lane of the outcome for each.
+
+    Its ``duals`` are a list with those of each.
+    """
+    size = len(members.make)
+    W, b = np.zeros((size, features + 1)).T, np.zeros(size)  # the weights of a member lie together
+    duals: list[Floats] = [np.zeros((0, 1))] * size
+
+    def keep(k: int, end: Outcome) -> None:
+        W[:, k], b[k] = end.W[:, 0], end.b[0]
+        if options.keep_duals:
+            duals[k] = end.duals
+
+    return replace(run_members(members, options, keep), W=W, b=b, duals=duals)
+
+
+def run_members(
+    members: Members, options: RunOptions, keep: Callable[[int, Outcome], None]
 ) -> Outcome:
     """Train every member until it is certified, as ``driver.run`` does.
 
-    The outcome has a lane for each; its ``duals`` are a list with those of each. In its records an
-    epoch is ``rows`` visits; its ``epochs`` are those of the member that took the most.
-    ``untrained`` is the objective of each at w = 0, which is what is known of those that a limit
-    leaves out. Each has its own part of ``part``, a checkpoint's.
+    ``keep`` is given the outcome of each as it ends, by its number; the outcome of all has their
+    certificates, and no model. In its records an epoch is ``rows`` visits; its ``epochs`` are
+    those of the member that took the most. Each has its own part of the checkpoint.
     """
-    began = time.perf_counter() if began is None else began
-    options = {
-        "limits": limits, "record_every": record_every, "look_first": look_first,
-        "told": want_records(callbacks) if told is None else told,
-    }  # fmt: skip
-    fleet = _Fleet(members, features, rows, seed, callbacks, options, began)
-    fleet.start_duals, fleet.keep_duals, fleet.part = start_duals, keep_duals, part
-    fleet.proof = Certificate.untrained(untrained)
-    with Interruption() if interruption is None else nullcontext(interruption) as one:
-        fleet.interruption = one
-        side_by_side(len(members), fleet.train, threads, one)
-    return fleet.outcome()
+    if options.began is None:
+        options = replace(options, began=time.perf_counter())
+    one = options.interruption
+    with Interruption() if one is None else nullcontext(one) as interruption:
+        options = replace(options, interruption=interruption)
+        together = _Together(members, options, interruption, keep)
+        side_by_side(len(members.make), together.train, members.threads, interruption)
+    return together.outcome()
 
 
 def side_by_side(
@@ -210,67 +191,48 @@ def in_chains(
 class _Teller:
     """The callback of a member."""
 
-    def __init__(self, fleet: _Fleet, k: int) -> None:
-        self.fleet, self.k = fleet, k
+    def __init__(self, together: _Together, k: int) -> None:
+        self.together, self.k = together, k
 
     def __call__(self, record: Record) -> bool:
-        return self.fleet.tell(self.k, record)
+        return self.together.tell(self.k, record)
 
     def tick(self, pace: Pace) -> None:
-        self.fleet.ticked(self.k, pace)
+        self.together.ticked(self.k, pace)
 
 
-class _Fleet:
+class _Together:
     def __init__(
         self,
-        members: Sequence[Member],
-        features: int,
-        rows: int,
-        seed: int,
-        callbacks: Sequence[Callback],
-        options: dict[str, Any],
-        began: float,
+        members: Members,
+        options: RunOptions,
+        interruption: Interruption,
+        keep: Callable[[int, Outcome], None],
     ) -> None:
-        self.members, self.size, self.rows = members, len(members), rows
-        self.seed, self.callbacks, self.options, self.began = seed, callbacks, options, began
-        self.max_time = options["limits"].max_time
-        self.interruption = Interruption()
-        self.start_duals: Sequence[Floats] | None = None
-        self.keep_duals = True
-        self.part: Part | None = None
+        self.members, self.options, self.size = members, options, len(members.make)
+        self.interruption, self.keep, self.callbacks = interruption, keep, options.callbacks
         self.lock = threading.Lock()
-        self.W = np.zeros((self.size, features + 1)).T  # the weights of a member lie together
-        self.b = np.zeros(self.size)
-        self.duals: list[Floats] = [np.zeros((0, 1))] * self.size
         self.ends: list[Outcome | None] = [None] * self.size
-        self.proof = Certificate(*np.zeros((3, self.size)))
+        self.proof = Certificate.untrained(members.untrained)
         self.seen = np.zeros(self.size, dtype=np.int64)
         self.records: list[Record] = []
         self.asked = False
 
     def train(self, k: int) -> None:
         """Train member ``k`` and keep its model."""
-        late = self.max_time is not None and self.seconds() >= self.max_time
-        if k > 0 and (late or self.interruption.requested):
+        if k > 0 and (self.options.late or self.interruption.requested):
             return
-        problem, choice, tol = self.members[k]()
-        end = run(
-            problem,
-            choice,
+        problem, choice, tol = self.members.make[k]()
+        start = self.members.start_duals
+        tellers = (_Teller(self, k),) if self.callbacks else ()
+        own = replace(
+            self.options.heard_by(*tellers).of(f"{k}"),
             tol=tol,
-            seed=self.seed,
-            callbacks=[_Teller(self, k)] if self.callbacks else (),
             scalar=True,
-            start_duals=None if self.start_duals is None else self.start_duals[k],
-            began=self.began,
-            interruption=self.interruption,
-            part=None if self.part is None else self.part.part(f"{k}"),
-            keep_duals=self.keep_duals,
-            **self.options,
+            start_duals=None if start is None else start[k],
         )
-        self.W[:, k], self.b[k] = end.W[:, 0], end.b[0]
-        if self.keep_duals:
-            self.duals[k] = end.duals
+        end = run(problem, choice, own)
+        self.keep(k, end)
         with self.lock:
             # No empty views: those would keep the whole arrays.
             self.ends[k] = replace(end, W=np.zeros((0, 1)), duals=np.zeros((0, 1)))
@@ -284,7 +246,7 @@ class _Fleet:
         with self.lock:
             self.seen[k] = pace.examples
             seen = int(self.seen.sum())
-            tick(self.callbacks, Pace(seen / self.rows, pace.seconds, seen, pace.row_bytes))
+            tick(self.callbacks, Pace(seen / self.members.rows, pace.seconds, seen, pace.row_bytes))
 
     def tell(self, k: int, record: Record) -> bool:
         """Call the callbacks, one at a time, with the state of all members."""
@@ -301,7 +263,7 @@ class _Fleet:
         self.proof = self.proof.replaced(k, record.certificate)
         self.seen[k] = record.examples
         seen = int(self.seen.sum())
-        self.records.append(Record(seen / self.rows, record.seconds, seen, self.proof))
+        self.records.append(Record(seen / self.members.rows, record.seconds, seen, self.proof))
         if len(self.records) > 2 * _KEPT_RECORDS:
             self.records = self.records[::2]  # the newest stays
 
@@ -317,11 +279,16 @@ class _Fleet:
         names = Counter(type(end.solver).__name__ for end in ends)
         used = ", ".join(f"{name} for {count}" for name, count in names.most_common())
         return Outcome(
-            self.W, self.b, self.duals, self.proof, History(self.records), reason, self.seconds(),
-            max(end.epochs for end in ends), first.solver,
-            f"{used} of {self.size} problems; the first: {first.reason}",
-            sum(end.certifying for end in ends),
-        )  # fmt: skip
-
-    def seconds(self) -> float:
-        return time.perf_counter() - self.began
+            W=np.zeros((0, self.size)),
+            b=np.zeros(self.size),
+            duals=[],
+            certificate=self.proof,
+            history=History(self.records),
+            stop_reason=reason,
+            seconds=self.options.seconds(),
+            epochs=max(end.epochs for end in ends),
+            solver=first.solver,
+            reason=f"{used} of {self.size} problems; the first: {first.reason}",
+            certifying=sum(end.certifying for end in ends),
+            steps=sum(end.steps for end in ends),
+        )
