@@ -80,10 +80,8 @@ class CertifiedPart(DualPart):
             self.settle(settled)
             self.take_duals(ids, duals)
             a = np.ascontiguousarray(self.duals[:, live])
-            reply["duals"] = (
-                "each",
-                {self.name: compress(self.duals, self.problem.largest_duals())},
-            )
+            few = compress(self.duals, self.problem.largest_duals())
+            reply["duals"] = ("each", {self.name: few})
         else:
             if lane not in self.passes:
                 return self.lost()

@@ -72,7 +72,7 @@ _SIGMA, _LOST, _BEST, _IDLE = range(4)
 
 
 @dataclass
-class Kept:
+class Remembered:
     """Of a run: the rows that are here, and the duals of all parts at the last certificate."""
 
     hard: HardRows
@@ -102,7 +102,7 @@ class Rounds(Policy):
             },
             weights=frozenset({"W"}),
             per_lane=frozenset({"centre", "met", "share", "gap"}),
-            there=Kept(HardRows(HARD_ROWS_SHARE * (memory.total() or 4e9))),
+            there=Remembered(HardRows(HARD_ROWS_SHARE * (memory.total() or 4e9))),
         )
 
     # Rounds.
@@ -278,7 +278,7 @@ class Rounds(Policy):
         give_up: GiveUp = never,  # noqa: ARG002 - the cluster listens to Ctrl-C itself
     ) -> tuple[Certificate, Floats] | None:
         """The certificate, and its b; duals are saved along with it."""
-        there: Kept = state.there
+        there: Remembered = state.there
         if state["numbers"][_LOST]:
             self._restore(problem, state)
         settled = self._settled(problem, state)
