@@ -11,10 +11,13 @@ sees where the rows are. This room offers:
 ``DualsAt``     duals that can be read off the rows' variables, wherever those are
 ``merge``       how replies of several parts become one
 
-The cluster's site is in ``pegasos.dask``, the device's in ``pegasos.gpu``.
+``PassCosts``   what passes cost at a site, by which ``auto`` chooses
+
+``pegasos.sites.device`` is a GPU's; the cluster's site is in ``pegasos.dask``.
 """
 
 from pegasos.sites.base import Site
+from pegasos.sites.costs import PassCosts
 from pegasos.sites.disk import Blocks
 from pegasos.sites.errors import InterruptedSiteError, PartsLostError
 from pegasos.sites.memory import MEMORY
@@ -29,6 +32,7 @@ __all__ = [
     "LocalPasses",
     "PartsLostError",
     "Pass",
+    "PassCosts",
     "Passes",
     "Reply",
     "RowMethod",
