@@ -322,9 +322,7 @@ def test_which_solver_is_chosen(problem_of):
     assert chosen(640, 10, 1, pegasos.Newton(aim=0.01)).solver.aim == 0.01
     with pytest.raises(ValueError, match="'dual' does not run on a device; use 'auto'"):
         chosen(640, 10, 1, pegasos.DualCoordinate())
-    words = (
-        r"exact solvers on a device .* 10001 are too many \(at most 10000\); use solver=peg"
-    )
+    words = r"exact solvers on a device .* 10001 are too many \(at most 10000\); use solver=peg"
     with pytest.raises(ValueError, match=words):
         chosen(4, 10_001, 1)
 

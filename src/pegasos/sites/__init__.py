@@ -10,7 +10,6 @@ sees where the rows are. This room offers:
 ``RowMethod``, ``Pass``   what a solver declares about its passes
 ``DualsAt``     duals that can be read off the rows' variables, wherever those are
 ``merge``       how replies of several parts become one
-
 ``PassCosts``   what passes cost at a site, by which ``auto`` chooses
 
 ``pegasos.sites.device`` is a GPU's; the cluster's site is in ``pegasos.dask``.

@@ -41,7 +41,7 @@ WALKS = MappingProxyType({"pegasos": Batches})
 COSTS = PassCosts(newton_rows=64, newton_lanes=4, interior_epochs=60.0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class DeviceSite(Site):
     """A GPU, or the CPU as torch has it; the labels of a problem's lanes are there, too."""
 
