@@ -106,10 +106,6 @@ class Blocks(Site):
         """The parts."""
         return self.parts()
 
-    def certified_at_once(self, problem: Problem) -> Ranges:  # noqa: ARG002
-        """The parts."""
-        return self.parts()
-
     def told(self, problem: Problem) -> str:  # noqa: ARG002
         """Where features are not what parts hold."""
         return "features are made by blocks"

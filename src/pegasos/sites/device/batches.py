@@ -57,7 +57,7 @@ class BatchRun(Stays):
         self.W, self.errors = self.W[lanes], self.errors[lanes]
         self.total = None if self.total is None else self.total[lanes]
 
-    def duals(self, problem: Problem, state: Kept, at: Floats) -> Duals:  # noqa: ARG002
+    def duals(self, problem: Problem, state: Kept, at: Floats) -> Duals:
         """Violations over draws, times c."""
         share = self.errors.double() / self.draws.clamp(min=1)
         y = lanes_of(problem).y
@@ -107,7 +107,7 @@ class Batches:
             return "on a device Pegasos starts from zero, and counts all steps"
         return None
 
-    def start(self, problem: Problem, seed: int, duals: Floats | None = None) -> BatchState:  # noqa: ARG002
+    def start(self, problem: Problem, seed: int, duals: Floats | None = None) -> BatchState:
         """Start from w = 0."""
         arrays = {name: np.zeros(size, dtype=np.int64) for name, size in (("cursor", 2), ("t", 1))}
         return BatchState(arrays, BatchRun(problem, self.solver, seed))
@@ -175,7 +175,7 @@ class Batches:
             return max(1, min(_LARGEST, n // _SHARE))
         return n if size == "all" else int(size)
 
-    def weights(self, problem: Problem, state: BatchState, give_up: GiveUp = never) -> Floats:  # noqa: ARG002
+    def weights(self, problem: Problem, state: BatchState, give_up: GiveUp = never) -> Floats:
         """W, or the mean of it over the steps."""
         run = state.there
         W = np.zeros(problem.weights_shape)
@@ -194,11 +194,7 @@ class Batches:
         return certify(problem, W, b, self.duals(problem, state), give_up=give_up)
 
     def take(
-        self,
-        problem: Problem,
-        state: BatchState,
-        lanes: NDArray[np.intp],
-        give_up: GiveUp = never,  # noqa: ARG002
+        self, problem: Problem, state: BatchState, lanes: NDArray[np.intp], give_up: GiveUp = never
     ) -> BatchState:
         """The state of some of the lanes, those of ``problem``."""
         run = state.there

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pegasos.problem import Problem
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Lanes:
     """The lanes of a problem, or some of them; ``ids`` are their numbers among all."""
 
@@ -52,7 +52,7 @@ class Read(NamedTuple):
     sums: Tensor  # (K, d) of a y x; with a free b (2 K, d): of a x where y = +1, and where it is -1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Duals:
     """Feasible duals (K, n), 0 for rows that are not in a lane, and what was read with them."""
 
