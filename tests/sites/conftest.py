@@ -7,9 +7,16 @@ from tests.sites.places import PLACES
 from pegasos.interrupt import Interruption
 
 
+@pytest.fixture(scope="package")
+def places():
+    yield PLACES
+    for one in PLACES.values():
+        one.close()
+
+
 @pytest.fixture
-def place(cell):
-    found = PLACES[cell.place]
+def place(cell, places):
+    found = places[cell.place]
     reason = found.missing()
     if reason is not None:
         pytest.skip(reason)

@@ -36,7 +36,7 @@ def cells(**fixed: Any) -> list[Cell]:
     """All that the solvers train and the places offer."""
     axes = AXES | fixed
     made = (Cell(**dict(zip(axes, values, strict=True))) for values in product(*axes.values()))
-    return [one for one in made if one.trains() and one.solver in PLACES[one.place].solvers]
+    return [one for one in made if one.trains() and PLACES[one.place].offers(one)]
 
 
 def pairwise(every: list[Cell]) -> list[Cell]:

@@ -11,13 +11,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from tests.sites.cells import FEATURES, SOLVERS, Rows
+from tests.sites.cells import FEATURES, SOLVERS, Cell, Rows, rows_of
 from tests.sites.listed import ListRows
 
 import pegasos
 from pegasos.chunk_rows import ChunkRows
 from pegasos.problem import Problem, make_problem
 from pegasos.sites.memory import Memory
+from pegasos.solvers import Solver
 from pegasos.testing.pieces import Uneven
 
 ALL = frozenset(SOLVERS)
@@ -52,12 +53,15 @@ class Place(ABC):
     solvers: frozenset[str] = ALL
     refusals: tuple[Refusal, ...]
     here = True  # the rows' variables and duals are arrays of this process
+    proves = True  # any duals, not only those of a run there
     resumes = True  # to the same bits, as it pauses
-    exact_passes = True  # all of them, as in memory: so steps are the same up to rounding
 
     def missing(self) -> str | None:
         """Why the place cannot be tried here."""
         return None
+
+    def close(self) -> None:  # noqa: B027 - most keep nothing open
+        """All tests have been run."""
 
     @abstractmethod
     def put(self, X: Any, y: Any, weight: Any) -> tuple[Any, Any, Any]:
@@ -72,6 +76,14 @@ class Place(ABC):
         """The problem of the rows there."""
         X, y, weight = self.put(rows.X, rows.Y, rows.weight)
         return make_problem(X, y, sample_weight=weight, **options)
+
+    def offers(self, cell: Cell) -> bool:
+        """Whether the cell is trained there."""
+        return cell.solver in self.solvers
+
+    def refusal(self, solver: Solver) -> str | None:
+        """What the site says of a solver."""
+        return self.problem(rows_of("dense", 1), C=1.0, intercept="none").site.refusal(solver)
 
     def duals(self, a: Any) -> Any:
         """Duals as ``certify`` takes those of a run there."""
@@ -148,13 +160,14 @@ class Device(Place):
     """Tensors of torch, on the CPU."""
 
     name = "device"
-    solvers = frozenset({"newton", "interior"})
+    solvers = frozenset({"newton", "interior", "pegasos", "batches"})
     refusals = (
-        Refusal("dual", "dual.* device.*(auto|newton|interior)"),
-        Refusal("sgds", "sgds.* device.*(auto|newton|interior)"),
+        *ONE_SIDED,
+        Refusal("dual", "'dual' does not run on a device; use 'auto'"),
+        Refusal("sgds", "'sgds' does not run on a device; use 'auto'"),
     )
     here = False
-    exact_passes = False
+    resumes = False
 
     def missing(self) -> str | None:
         if find_spec("torch") is None:
@@ -163,17 +176,39 @@ class Device(Place):
             return "pegasos.sites.device is not there yet"
         return None
 
+    def offers(self, cell: Cell) -> bool:
+        """Batches are of arrays."""
+        return super().offers(cell) and (cell.config.exact or cell.storage == "dense")
+
     def put(self, X: Any, y: Any, weight: Any) -> tuple[Any, Any, Any]:
         return X, y, weight
 
     def solve(self, X: Any, y: Any, weight: Any = None, **options: Any) -> pegasos.Result:
         return pegasos.solve(X, y, sample_weight=weight, device="cpu", **options)
 
-    def problem(self, rows: Rows, **options: Any) -> Problem:
-        from pegasos.sites.device import Device as DeviceSite
+    def problem(
+        self, rows: Rows, *, C: float, intercept: Any, loss: Any = "hinge", positive: float = 1.0,
+        negative: float = 1.0,
+    ) -> Problem:  # fmt: skip
+        import torch
+        from pegasos.sites.device.loading import rows_on_device
 
-        return make_problem(rows.X, rows.Y, sample_weight=rows.weight, site=DeviceSite("cpu"),
-                            **options)  # fmt: skip
+        from pegasos.gpu.problem import device_problem
+
+        there, _ = rows_on_device(rows.X, "cpu", 1.0 if intercept == "regularized" else 0.0)
+        K, labels = rows.Y.shape[1], np.where(rows.weight[:, None] > 0, rows.Y, 0)
+        return device_problem(
+            there, torch.from_numpy(np.ascontiguousarray(labels.T, dtype=np.int8)),
+            torch.from_numpy(rows.weight[None]), positive=np.full(K, positive),
+            negative=np.full(K, negative), s=lambda _: np.full(K, 1 / C), intercept=intercept,
+            loss=loss,
+        )  # fmt: skip
+
+    def duals(self, a: Any) -> Any:
+        import torch
+        from pegasos.sites.device.lanes import Duals
+
+        return Duals(torch.from_numpy(np.ascontiguousarray(a.T)))
 
 
 class Cluster(Place):
@@ -181,8 +216,9 @@ class Cluster(Place):
 
     name = "cluster"
     solvers = EXACT
-    refusals = (Refusal("sgds", "sgds.*cluster.*(auto|dual|newton|interior)"),)
+    refusals = (Refusal("sgds", "sgds.* does not run on a cluster: 'auto', 'dual'"),)
     here = False
+    proves = False  # duals stay on the workers
     resumes = False
     _client: Any = None
 
@@ -207,7 +243,13 @@ class Cluster(Place):
         import pegasos.dask
 
         X, y, weight = self.put(X, y, weight)
+        options.pop("record_every", None)  # records come as rounds are certified
         return pegasos.dask.solve(X, y, sample_weight=weight, client=self.client(), **options)
+
+    def refusal(self, solver: Solver) -> str | None:
+        from pegasos.sites.cluster.site import ClusterSite
+
+        return object.__new__(ClusterSite).refusal(solver)
 
     def client(self) -> Any:
         """One for all tests."""
@@ -220,6 +262,12 @@ class Cluster(Place):
             )  # fmt: skip
             self._client = Client(cluster, set_as_default=False)
         return self._client
+
+    def close(self) -> None:
+        if self._client is not None:
+            cluster = self._client.cluster
+            self._client.close()
+            cluster.close()
 
 
 PLACES: dict[str, Place] = {
