@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -54,11 +55,17 @@ def blocks(problem: Problem) -> int:
 
 
 def advance(
-    problem: Problem, sampling: Sampling, state: State, visit: stream.Visit, **budget: int
+    problem: Problem,
+    sampling: Sampling,
+    state: State,
+    visit: stream.Visit,
+    *,
+    in_hand: Callable[[], bool] = stream.nothing_in_hand,
+    **budget: int,
 ) -> bool:
     """Call ``visit`` with the rows in their order: all at once, or block after block."""
     if not problem.site.in_memory:
-        return stream.advance(problem, state, sampling, visit, **budget)
+        return stream.advance(problem, state, sampling, visit, in_hand=in_hand, **budget)
     whole = stream.Part(problem.core, sampler(problem, sampling, state), slice(None), 0)
     return visit(whole, **budget)
 

@@ -166,8 +166,8 @@ class Pegasos(Solver):
             )  # fmt: skip
 
         return order.advance(
-            problem, self._order, state, visit, work=work, stop_seen=stop_seen,
-            stop_steps=stop_steps,
+            problem, self._order, state, visit, in_hand=lambda: bool(arrays["batch_cursor"][0]),
+            work=work, stop_seen=stop_seen, stop_steps=stop_steps,
         )  # fmt: skip
 
     def weights(self, problem: Problem, state: State, give_up: GiveUp = never) -> Floats:

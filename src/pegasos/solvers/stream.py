@@ -11,6 +11,7 @@ block), ``deal`` (the order of its rows); ``cursor`` counts over all.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
@@ -41,6 +42,11 @@ class Visit(Protocol):
         """Whether a stop was reached; if not, the work is done."""
 
 
+def nothing_in_hand() -> bool:
+    """Rows of a step that are visited have been applied."""
+    return False
+
+
 def start(problem: Problem, seed: int) -> dict[str, NDArray[Any]]:
     """The arrays of an order that has not begun."""
     longest = max(hi - lo for lo, hi in problem.site.ranges(problem))
@@ -59,14 +65,18 @@ def advance(
     sampling: str,
     visit: Visit,
     *,
+    in_hand: Callable[[], bool] = nothing_in_hand,
     work: int,
     stop_seen: int,
     stop_steps: int,
 ) -> bool:
-    """Visit rows until a stop is reached (True) or ``work`` visits are done (False)."""
+    """Visit rows until a stop is reached (True) or ``work`` visits are done (False).
+
+    A step that is ``in_hand`` is ended first, though all rows up to the stop have been visited.
+    """
     cursor, inner = state["cursor"], state["inner"]
     ranges = problem.site.ranges(problem)
-    while cursor[0] < stop_seen and cursor[1] < stop_steps:
+    while in_hand() or (cursor[0] < stop_seen and cursor[1] < stop_steps):
         if work <= 0:
             return False
         number = _block_in_hand(state, sampling, len(ranges))
