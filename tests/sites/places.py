@@ -191,9 +191,9 @@ class Device(Place):
         negative: float = 1.0,
     ) -> Problem:  # fmt: skip
         import torch
-        from pegasos.sites.device.loading import rows_on_device
 
         from pegasos.gpu.problem import device_problem
+        from pegasos.sites.device.loading import rows_on_device
 
         there, _ = rows_on_device(rows.X, "cpu", 1.0 if intercept == "regularized" else 0.0)
         K, labels = rows.Y.shape[1], np.where(rows.weight[:, None] > 0, rows.Y, 0)
@@ -206,6 +206,7 @@ class Device(Place):
 
     def duals(self, a: Any) -> Any:
         import torch
+
         from pegasos.sites.device.lanes import Duals
 
         return Duals(torch.from_numpy(np.ascontiguousarray(a.T)))
