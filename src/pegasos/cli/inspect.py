@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pegasos.cli.arguments import SayArguments, takes
+from pegasos.cli.arguments import ModelFile, SayArguments, takes
 from pegasos.cli.exits import ends
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ _SHOWN_LANES = 50
 @ends
 @takes(say=SayArguments)
 def inspect(
-    model: Annotated[Path, typer.Argument(help="A model: ours, LIBLINEAR's or SVM-light's.")],
+    model: ModelFile,
     top: Annotated[int, typer.Option("--top", help="Features shown per class.", min=0)] = 10,
     *,
     say: SayArguments,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pegasos.cli.arguments import Overwrite, ReadArguments, SayArguments, takes
+from pegasos.cli.arguments import ModelFile, Overwrite, ReadArguments, SayArguments, Threads, takes
 from pegasos.cli.exits import CommandError, UsageError, ends
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @ends
 @takes(read=ReadArguments, say=SayArguments)
 def predict(
-    model: Annotated[Path, typer.Argument(help="A model: ours, LIBLINEAR's or SVM-light's.")],
+    model: ModelFile,
     data: Annotated[Path, typer.Argument(help="Rows to predict; labels in it are compared.")],
     out: Annotated[
         Path | None, typer.Argument(help="Where predictions go, a line a row; stdout without it.")
@@ -35,7 +35,7 @@ def predict(
     metrics: Annotated[
         bool, typer.Option("--metrics", help="A confusion matrix and scores per class, too.")
     ] = False,
-    threads: Annotated[int | None, typer.Option("--threads", help="Threads.")] = None,
+    threads: Threads = None,
     overwrite: Overwrite = False,
     *,
     read: ReadArguments,
