@@ -44,6 +44,7 @@ class Scored:
     unknown: int = 0  # rows of classes that the model does not know
     right: float = 0.0  # weight of the rows that are right
     total: float = 0.0
+    finite: bool = True  # all scores are
     stride: int = 1  # every so many rows are kept
     worst: Worst = field(default_factory=Worst)
 
@@ -70,8 +71,7 @@ class Scored:
     ) -> None:
         """Count a block; ``y`` are classes as they are written, or an indicator matrix."""
         n = scores.shape[0]
-        if not np.isfinite(scores).all():
-            raise ValueError("the scores of some rows are not finite: their values are too large")
+        self.finite &= bool(np.isfinite(scores).all())
         self.weighted |= weight is not None
         weight = np.ones(n) if weight is None else np.asarray(weight, dtype=np.float64).ravel()
         if X is not None:
