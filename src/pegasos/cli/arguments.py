@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields, is_dataclass
 from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -15,28 +15,25 @@ if TYPE_CHECKING:
     from pegasos.checkpoint.saving import Saving
 
 
-def takes(**groups: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a command the options of the groups; it gets an object of each by name."""
+def takes(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Spread the groups that a command's signature names into their options."""
+    signature = inspect.signature(command, eval_str=True)
+    own = [p for p in signature.parameters.values() if not is_dataclass(p.annotation)]
+    groups = {n: p.annotation for n, p in signature.parameters.items() if p not in own}
+    shared = [p for group in groups.values() for p in _parameters(group)]
 
-    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        signature = inspect.signature(command, eval_str=True)
-        own = [p for p in signature.parameters.values() if p.name not in groups]
-        shared = [p for group in groups.values() for p in _parameters(group)]
+    @wraps(command)
+    def spread(**given: Any) -> Any:
+        packed = {
+            name: group(**{f.name: given.pop(f.name) for f in fields(group)})
+            for name, group in groups.items()
+        }
+        return command(**given, **packed)
 
-        @wraps(command)
-        def spread(**given: Any) -> Any:
-            packed = {
-                name: group(**{f.name: given.pop(f.name) for f in fields(group)})
-                for name, group in groups.items()
-            }
-            return command(**given, **packed)
-
-        keyword = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own + shared]
-        spread.__signature__ = signature.replace(parameters=keyword)  # type: ignore[attr-defined]
-        spread.__annotations__ = {p.name: p.annotation for p in keyword}
-        return spread
-
-    return decorate
+    keyword = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own + shared]
+    spread.__signature__ = signature.replace(parameters=keyword)  # type: ignore[attr-defined]
+    spread.__annotations__ = {p.name: p.annotation for p in keyword}
+    return spread
 
 
 def _parameters(group: type) -> list[inspect.Parameter]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @ends
-@takes(read=ReadArguments, say=SayArguments)
+@takes
 def certify(
     model: ModelFile,
     data: Annotated[Path, typer.Argument(help="The rows it was trained on.")],

@@ -14,7 +14,7 @@ _BY_NAME = {".onnx": "onnx", ".liblinear": "liblinear", ".txt": "liblinear"}
 
 
 @ends
-@takes(say=SayArguments)
+@takes
 def export(
     model: ModelFile,
     target: Annotated[Path, typer.Argument(help="Where it goes.")],

@@ -16,7 +16,7 @@ _SHOWN_LANES = 50
 
 
 @ends
-@takes(say=SayArguments)
+@takes
 def inspect(
     model: ModelFile,
     top: Annotated[int, typer.Option("--top", help="Features shown per class.", min=0)] = 10,

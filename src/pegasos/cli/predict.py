@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @ends
-@takes(read=ReadArguments, say=SayArguments)
+@takes
 def predict(
     model: ModelFile,
     data: Annotated[Path, typer.Argument(help="Rows to predict; labels in it are compared.")],

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @ends
-@takes(read=ReadArguments, say=SayArguments)
+@takes
 def report(
     model: ModelFile,
     data: Annotated[Path, typer.Argument(help="Rows with labels, to try it on.")],
