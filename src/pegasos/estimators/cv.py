@@ -139,31 +139,7 @@ class LinearSVCCV(ChoosesC):
         device: Any = None,
     ) -> None:
         """Keep the parameters; they are checked by ``fit``."""
-        self.Cs = Cs
-        self.cv = cv
-        self.scoring = scoring
-        self.refit = refit
-        self.rule = rule
-        self.patience = patience
-        self.loss = loss
-        self.solver = solver
-        self.tol = tol
-        self.intercept = intercept
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.multi_class = multi_class
-        self.class_weight = class_weight
-        self.probability = probability
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.callbacks = callbacks
-        self.verbose = verbose
-        self.checkpoint = checkpoint
-        self.checkpoint_every = checkpoint_every
-        self.resume = resume
-        self.device = device
+        self._set_parameters(locals())
 
     def fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **params: Any
@@ -174,7 +150,9 @@ class LinearSVCCV(ChoosesC):
         and the scorer, where metadata routing is enabled and they ask for them.
         """
         began = time.perf_counter()
-        self._check_choices()
+        self._check_rule()
+        if self.patience is not None:
+            whole("patience", self.patience)
         Cs = strengths(self.Cs)
         routed = self._routed(sample_weight, params)
         with ExitStack() as stack:
@@ -239,11 +217,6 @@ class LinearSVCCV(ChoosesC):
                 method_mapping=MethodMapping().add(caller="fit", callee="score"),
             )
         )
-
-    def _check_choices(self) -> None:
-        self._check_rule()
-        if self.patience is not None:
-            whole("patience", self.patience)
 
     def _routed(self, sample_weight: Any, params: dict[str, Any]) -> Bunch:
         if get_config()["enable_metadata_routing"]:

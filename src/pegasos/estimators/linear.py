@@ -133,32 +133,7 @@ class LinearSVC(PartialFit):
         device: Any = None,
     ) -> None:
         """Keep the parameters; they are checked by ``fit``."""
-        self.C = C
-        self.lam = lam
-        self.loss = loss
-        self.penalty = penalty
-        self.solver = solver
-        self.tol = tol
-        self.intercept = intercept
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.multi_class = multi_class
-        self.class_weight = class_weight
-        self.prune = prune
-        self.probability = probability
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.n_iter_no_change = n_iter_no_change
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.average = average
-        self.n_jobs = n_jobs
-        self.callbacks = callbacks
-        self.verbose = verbose
-        self.checkpoint = checkpoint
-        self.checkpoint_every = checkpoint_every
-        self.resume = resume
-        self.device = device
+        self._set_parameters(locals())
 
     def fit(
         self,

@@ -68,7 +68,8 @@ def to_model(model: Any) -> LinearModel:
         )
     check_is_fitted(model, "coef_")
     parameters, dropped = _parameters(model)
-    training = {name.rstrip("_"): to_plain(vars(model)[name]) for name in _fitted(model)}
+    fitted = vars(model)
+    training = {n.rstrip("_"): to_plain(fitted[n]) for n in _FITTED if n in fitted}
     with suppress(ValueError, TypeError):  # options that changed since the fit
         training["intercept"] = model._training(ExitStack(), 0.0, 1.0, None).intercept
     solver = getattr(model, "solver_", None)
@@ -162,10 +163,6 @@ def _solver(training: Mapping[str, Any]) -> Any:
     name = training["solver"]
     usual = kinds[name]() if name in kinds else None
     return usual if repr(usual) == training.get("solver_options") else name
-
-
-def _fitted(model: LinearClassifier) -> list[str]:
-    return [name for name in _FITTED if name in vars(model)]
 
 
 def _parameters(model: LinearClassifier) -> tuple[dict[str, Any], dict[str, str]]:
