@@ -30,7 +30,7 @@ class Reply(NamedTuple):
 
     name: str
     how: Merge
-    count: int
+    numbers: int
 
 
 @dataclass(frozen=True)
