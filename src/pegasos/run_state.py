@@ -17,10 +17,9 @@ from pegasos.limits import Limits
 from pegasos.outcome import Callback, Monitor, Outcome, StopReason
 from pegasos.problem import Problem
 from pegasos.snapshot import Arrays, Lanes, Model
-from pegasos.solvers import Choice, Solver, restored
+from pegasos.solvers import Choice, Solver
 from pegasos.solvers.auto import fixed
-from pegasos.solvers.base import State
-from pegasos.solvers.restored import expect
+from pegasos.state import State, expect
 
 if TYPE_CHECKING:
     from pegasos.checkpoint.folder import Part  # most runs have none, and start sooner
@@ -138,10 +137,10 @@ class RunState:
         about["live"] = snapshot.lanes_values([(self.live, self.spent)])
         about["schedule"] = snapshot.schedule_values(self.schedule)
         about["trend"] = self.trend
-        state, state_arrays = snapshot.state_arrays(self.state)
+        arrays |= snapshot.state_arrays(self.state)
         if self.monitor is not None:
             arrays |= {_MONITOR + name: array for name, array in self.monitor.arrays().items()}
-        return about | {"state": state}, arrays | state_arrays
+        return about, arrays
 
     def restore(self, about: dict[str, Any], arrays: Arrays) -> bool:
         """Go on from what ``saved`` gave; whether that is an end."""
@@ -149,7 +148,7 @@ class RunState:
         with self.part.understood():
             self.model = Model.of(arrays, self.model)
             if self.has_duals:
-                restored.check_feasible(self.whole, lambda lo, hi: self.model.duals[lo:hi])
+                self.solver.check_duals(self.whole, lambda lo, hi: self.model.duals[lo:hi])
             self.records = snapshot.records_of(arrays)
             self.before, self.certifying = float(about["seconds"]), float(about["certifying"])
             expect(0 <= self.before < math.inf, "its time is none")
@@ -171,8 +170,8 @@ class RunState:
             expect(len(epochs) == len(gaps), "its trend is none")
             self.trend = (epochs, gaps)
             self.problem = self.of_lanes(self.live)
-            self.state, self.warm = snapshot.state_of(about["state"], arrays), False
-            restored.check(self.solver, self.problem, self.state)
+            found = snapshot.under(snapshot.STATE, arrays)
+            self.state, self.warm = self.solver.resumed(self.problem, found), False
             if self.monitor is not None:
                 self.monitor.restore(snapshot.under(_MONITOR, arrays), self.records)
         self.resumed = True

@@ -15,14 +15,13 @@ from numpy.typing import NDArray
 from pegasos.certificate import Certificate, Floats
 from pegasos.history import Record
 from pegasos.schedule import Schedule
-from pegasos.solvers.base import State
-from pegasos.solvers.restored import expect
+from pegasos.state import State, expect
 
 Arrays = dict[str, NDArray[Any]]
 Lanes = tuple[NDArray[np.intp], int]
 """Lanes that are trained together, and the rows that were visited for them before."""
 
-_STATE = "state/"
+STATE = "state/"
 _BOUNDS = ("primal", "dual", "rounding")
 
 
@@ -54,15 +53,9 @@ class Model:
         return cls(arrays["W"], arrays["b"], arrays["duals"], proof)
 
 
-def state_arrays(state: State) -> tuple[dict[str, Any], Arrays]:
+def state_arrays(state: State) -> Arrays:
     """A solver's state."""
-    about = {"weights": sorted(state.weights), "per_lane": sorted(state.per_lane)}
-    return about, {_STATE + name: array for name, array in state.arrays.items()}
-
-
-def state_of(about: dict[str, Any], arrays: Arrays) -> State:
-    """From what ``state_arrays`` gave."""
-    return State(under(_STATE, arrays), frozenset(about["weights"]), frozenset(about["per_lane"]))
+    return {STATE + name: array for name, array in state.arrays.items()}
 
 
 def under(prefix: str, arrays: Arrays) -> Arrays:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -14,12 +14,15 @@ from pegasos.certificate import (
     DualsOf,
     Floats,
     GiveUp,
+    blocks,
     certify,
-    feature_blocks,
     never,
 )
-from pegasos.joint import certify_joint
+from pegasos.joint import certify_joint, feasible
 from pegasos.problem import Problem
+from pegasos.state import Field, State, expect
+
+__all__ = ["AnyLimits", "Solver", "State", "shares"]
 
 
 class AnyLimits(Protocol):
@@ -28,54 +31,6 @@ class AnyLimits(Protocol):
     @property
     def none(self) -> bool:
         """Whether there is no limit at all."""
-
-
-def weight_zeros(shape: tuple[int, int]) -> Floats:
-    """Zeros that begin with a cache line: eight lanes, of a multiple of eight, fill one each."""
-    size = shape[0] * shape[1]
-    buffer = np.zeros(size + 8)
-    first = -buffer.ctypes.data % 64 // 8
-    return buffer[first : first + size].reshape(shape)
-
-
-@dataclass(frozen=True)
-class State:
-    """Everything a run consists of: named arrays, written in place as it advances.
-
-    ``weights`` names the (features + 1, padded lanes) arrays, ``per_lane`` those whose last axis
-    is the lane; the rest belong to all lanes.
-    """
-
-    arrays: dict[str, NDArray[Any]]
-    weights: frozenset[str] = field(default_factory=frozenset)
-    per_lane: frozenset[str] = field(default_factory=frozenset)
-    there: Any = None  # what a site keeps of the run, where not all of it is here
-
-    def __getitem__(self, name: str) -> NDArray[Any]:
-        """The array of that name."""
-        return self.arrays[name]
-
-    @property
-    def seen(self) -> int:
-        """Rows visited so far."""
-        return int(self.arrays["cursor"].flat[0])
-
-    @property
-    def steps(self) -> int:
-        """Steps taken so far."""
-        return int(self.arrays["cursor"].flat[1])
-
-    def take(self, lanes: NDArray[np.intp], padded: int, give_up: GiveUp = never) -> State:
-        """The state of some of the lanes, with weights of ``padded`` columns."""
-        arrays = dict(self.arrays)
-        for name in self.per_lane:
-            arrays[name] = np.ascontiguousarray(arrays[name][..., lanes])
-        for name in self.weights:
-            wide = weight_zeros((arrays[name].shape[0], padded))
-            for lo, hi in feature_blocks(wide, give_up):
-                wide[lo:hi, : lanes.size] = arrays[name][lo:hi, lanes]
-            arrays[name] = wide
-        return replace(self, arrays=arrays)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,8 +46,6 @@ class Solver(ABC):
     by_passes: ClassVar[bool] = False  # asks for nothing but passes over rows
     lanes_apart: ClassVar[bool] = False  # trains one lane after the other
     default_epochs: ClassVar[float | None] = 1000  # limit where the user sets none
-    phases: ClassVar[tuple[str, ...]] = ()  # of an iteration: what state["place"] counts
-    matrix_phase: ClassVar[str] = ""  # the one that adds up a matrix: its ranges are shorter
     worth_certifying: ClassVar[float] = 1.2  # times tol: what an estimate has to be within
 
     def lanes_at_once(self, problem: Problem) -> int:
@@ -109,6 +62,10 @@ class Solver(ABC):
 
     def check_limits(self, limits: AnyLimits) -> None:  # noqa: B027 - most accept any
         """Raise ValueError if the run could not end with these limits."""
+
+    @abstractmethod
+    def fields(self, problem: Problem) -> tuple[Field, ...]:
+        """The arrays that its state consists of."""
 
     @abstractmethod
     def start(self, problem: Problem, seed: int, duals: Floats | None = None) -> State:
@@ -153,6 +110,24 @@ class Solver(ABC):
 
     def refused(self, problem: Problem, state: State) -> None:  # noqa: B027 - most need not know
         """A certificate was taken, and some lane is not within tol."""
+
+    def resumed(self, problem: Problem, arrays: dict[str, NDArray[Any]]) -> State:
+        """The state of arrays that were read from a file; ValueError if they can be no run's."""
+        state = State.resume(problem.sizes, self.fields(problem), arrays)
+        self.check_duals(problem, self.duals(problem, state))
+        return state
+
+    def check_duals(self, problem: Problem, duals: DualsOf) -> None:
+        """Raise ValueError unless a certificate may take them for feasible."""
+        for lo, hi in blocks(problem):
+            a = duals(lo, hi)
+            if problem.joint:
+                own = problem.labels[lo:hi] > 0
+                right = feasible(a, own, problem.costs(lo, hi)[own])
+                near = np.abs(a - right) <= 1e-9 * (1 + np.abs(right))
+            else:
+                near = (a >= 0) & (a <= problem.largest_duals(lo, hi))
+            expect(near.all(), "duals are not feasible")
 
     def take(
         self, problem: Problem, state: State, lanes: NDArray[np.intp], give_up: GiveUp = never
