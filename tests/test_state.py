@@ -46,10 +46,10 @@ def test_a_state_begins_as_its_fields_say():
 
 
 def test_two_states_share_nothing():
-    first = Field("first", (2,), start=np.ones(2))
+    first = Field("first", (2,), start=(1, 2))
     one, two = (State.begin(SIZES, [first]) for _ in range(2))
     one["first"][:] = 5
-    np.testing.assert_array_equal(two["first"], 1)
+    np.testing.assert_array_equal(two["first"], [1, 2])
 
 
 def test_closing_ranks_is_what_one_would_write_by_hand():

@@ -24,7 +24,7 @@ from pegasos.state import State, expect
 if TYPE_CHECKING:
     from pegasos.checkpoint.folder import Part  # most runs have none, and start sooner
 
-_MONITOR = "monitor/"
+_STATE, _MONITOR = "state/", "monitor/"
 
 
 class RunState:
@@ -137,7 +137,7 @@ class RunState:
         about["live"] = snapshot.lanes_values([(self.live, self.spent)])
         about["schedule"] = snapshot.schedule_values(self.schedule)
         about["trend"] = self.trend
-        arrays |= snapshot.state_arrays(self.state)
+        arrays |= {_STATE + name: array for name, array in self.state.arrays.items()}
         if self.monitor is not None:
             arrays |= {_MONITOR + name: array for name, array in self.monitor.arrays().items()}
         return about, arrays
@@ -170,7 +170,7 @@ class RunState:
             expect(len(epochs) == len(gaps), "its trend is none")
             self.trend = (epochs, gaps)
             self.problem = self.of_lanes(self.live)
-            found = snapshot.under(snapshot.STATE, arrays)
+            found = snapshot.under(_STATE, arrays)
             self.state, self.warm = self.solver.resumed(self.problem, found), False
             if self.monitor is not None:
                 self.monitor.restore(snapshot.under(_MONITOR, arrays), self.records)

@@ -15,13 +15,12 @@ from numpy.typing import NDArray
 from pegasos.certificate import Certificate, Floats
 from pegasos.history import Record
 from pegasos.schedule import Schedule
-from pegasos.state import State, expect
+from pegasos.state import expect
 
 Arrays = dict[str, NDArray[Any]]
 Lanes = tuple[NDArray[np.intp], int]
 """Lanes that are trained together, and the rows that were visited for them before."""
 
-STATE = "state/"
 _BOUNDS = ("primal", "dual", "rounding")
 
 
@@ -51,11 +50,6 @@ class Model:
         proof = Certificate(*(arrays[name] for name in _BOUNDS))
         expect((proof.dual <= proof.primal + proof.rounding).all(), "its bounds contradict")
         return cls(arrays["W"], arrays["b"], arrays["duals"], proof)
-
-
-def state_arrays(state: State) -> Arrays:
-    """A solver's state."""
-    return {STATE + name: array for name, array in state.arrays.items()}
 
 
 def under(prefix: str, arrays: Arrays) -> Arrays:

@@ -7,9 +7,9 @@ trusts lists and cursors: so all are looked at once, before a run goes on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,18 +25,17 @@ Sizes = Mapping[str, int]
 """How long axes are. Rows are not among them where they are elsewhere: their arrays are there."""
 
 
-@dataclass(frozen=True)
-class Field:
+class Field(NamedTuple):
     """An array of a state: what lanes that leave take with them, its axes say.
 
-    A start is one value, what broadcasts, or a function of the last axis's length (``np.arange``).
+    It starts as zeros, or with what is broadcast to it; a function gets the last axis's length.
     """
 
     name: str
     axes: tuple[int | Axis, ...]
     dtype: type[np.generic] = np.float64
     check: Callable[[State, str], None] | None = None  # raises ValueError for what no run has
-    start: ArrayLike | Callable[[int], NDArray[Any]] = 0
+    start: float | Sequence[float] | Callable[[int], NDArray[Any]] | None = None
     least: int | None = 0  # of signed integers; None: any will do
 
     def shape(self, sizes: Sizes) -> tuple[int, ...]:
@@ -66,13 +65,14 @@ class State:
         arrays: dict[str, NDArray[Any]] = {}
         for field in here:
             shape = field.shape(sizes)
-            start = field.start(shape[-1]) if callable(field.start) else field.start
-            given = field.name in values
-            array = np.asarray(values[field.name] if given else np.copy(start), field.dtype)
-            if array.shape != shape:
-                value, padded = array, field.axes[-1] == "padded"
+            start = values.get(field.name, field.start)
+            if callable(start):
+                start = start(shape[-1])
+            array = None if start is None else np.asarray(start, field.dtype)
+            if array is None or array.shape != shape:
+                padded, value = field.axes[-1] == "padded", array
                 array = weight_zeros(shape) if padded else np.zeros(shape, field.dtype)
-                if value.any():  # zeros take no memory until they are written to
+                if value is not None:
                     array[...] = value
             arrays[field.name] = array
         return cls(arrays, here, there)

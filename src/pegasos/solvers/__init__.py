@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pegasos.problem import Problem
 from pegasos.solvers.auto import Choice, choose, fixed
-from pegasos.solvers.base import Solver, State
+from pegasos.solvers.base import Solver
 from pegasos.solvers.crammer_singer import CrammerSinger
 from pegasos.solvers.dual import DualCoordinate
 from pegasos.solvers.interior import InteriorPoint
 from pegasos.solvers.newton import Newton
 from pegasos.solvers.pegasos import Pegasos
 from pegasos.solvers.sgd import SGDM, SGDR, SGDS
+from pegasos.state import State
 
 __all__ = [
     "SGDM",

@@ -9,20 +9,10 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pegasos.certificate import (
-    Certificate,
-    DualsOf,
-    Floats,
-    GiveUp,
-    blocks,
-    certify,
-    never,
-)
+from pegasos.certificate import Certificate, DualsOf, Floats, GiveUp, blocks, certify, never
 from pegasos.joint import certify_joint, feasible
 from pegasos.problem import Problem
 from pegasos.state import Field, State, expect
-
-__all__ = ["AnyLimits", "Solver", "State", "shares"]
 
 
 class AnyLimits(Protocol):
@@ -67,9 +57,9 @@ class Solver(ABC):
     def fields(self, problem: Problem) -> tuple[Field, ...]:
         """The arrays that its state consists of."""
 
-    @abstractmethod
-    def start(self, problem: Problem, seed: int, duals: Floats | None = None) -> State:
+    def start(self, problem: Problem, seed: int, duals: Floats | None = None) -> State:  # noqa: ARG002
         """The state before the first step; ``duals`` only where ``warm_starts``."""
+        return State.begin(problem.sizes, self.fields(problem), seed=seed)
 
     @abstractmethod
     def advance(

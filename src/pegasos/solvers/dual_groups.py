@@ -40,7 +40,7 @@ def group_fields(problem: Problem) -> tuple[Field, ...]:
     cursor = [first.get(name, 0) for name in _CURSOR]
     check = partial(_check_groups, problem) if in_memory else None
     return (
-        Field("bounds", bounds.shape, np.int64, equal_to(bounds), bounds),
+        Field("bounds", bounds.shape, np.int64, equal_to(bounds), bounds.tolist()),
         Field("cursor", (bounds.size - 1, len(cursor)), np.int64, check, cursor, least=-1),
     )
 

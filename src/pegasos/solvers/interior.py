@@ -23,10 +23,8 @@ steps. The duals stay inside the box, so D is valid at every iteration. The squa
 sum c xi^2, has xi = a / 2c and no v.
 
 An iteration is one epoch and one step. It is cut into phases (``interior_phases``), each of which
-visits the rows block by block, and can pause after any block.
-
-On one machine lanes are trained one after the other; where the passes take several they go
-together.
+visits the rows block by block, and can pause after any block. On one machine lanes are trained one
+after the other; where the passes take several they go together.
 """
 
 from __future__ import annotations
@@ -82,10 +80,7 @@ class InteriorPoint(Solver):
     def fields(self, problem: Problem) -> tuple[Field, ...]:
         """The point, and the sums and matrices of the iteration in hand."""
         d = problem.rows.d
-        matrices_here = (
-            Field("gram", (d + 1, d + 1)),
-            Field("factor", (_core.factor_size(d + 1),)),
-        )
+        gram, factor = Field("gram", (d + 1, d + 1)), Field("factor", (_core.factor_size(d + 1),))
         return (
             # a, v, r, xi, margins, D and two directions.
             Field("rows", (_core.Interior.ARRAYS, "rows"), check=_check_duals),
@@ -101,8 +96,7 @@ class InteriorPoint(Solver):
             Field("lengths", (2, "lanes"), start=1),  # of the primal and the dual step
             Field("tried", (2, "lanes"), start=1),
             Field("mu", ("lanes",)),  # aimed at
-            # Of mu, that a r is aimed at.
-            Field("share", ("lanes",), check=partial(_check_share, problem)),
+            Field("share", ("lanes",), check=partial(_check_share, problem)),  # of mu, for a r
             Field("step", ("lanes",)),
             Field("missed", ("lanes",)),  # |sum a y x - s w|^2
             Field("losses", (TRIALS, "lanes")),  # along the first direction
@@ -110,7 +104,7 @@ class InteriorPoint(Solver):
             Field("flags", (FLAGS, "lanes"), np.int64),
             normal.place(problem, PHASES, MATRIX, POINT),
             COUNTS,
-            *(matrices_here if problem.site.lanes_apart else ()),
+            *((gram, factor) if problem.site.lanes_apart else ()),
         )
 
     def start(self, problem: Problem, seed: int, duals: Floats | None = None) -> State:  # noqa: ARG002

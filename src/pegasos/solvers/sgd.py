@@ -19,14 +19,7 @@ import numpy as np
 
 from pegasos import _core
 from pegasos.arguments import number
-from pegasos.certificate import (
-    DualsOf,
-    Floats,
-    GiveUp,
-    feature_blocks,
-    never,
-    relative_gap,
-)
+from pegasos.certificate import DualsOf, Floats, GiveUp, feature_blocks, never, relative_gap
 from pegasos.problem import Problem
 from pegasos.solvers import order, stream
 from pegasos.solvers.base import AnyLimits, Solver, shares
@@ -46,7 +39,7 @@ class _MarginPerceptron(Solver):
         return 1
 
     def fields(self, problem: Problem) -> tuple[Field, ...]:
-        """u, t, the margin errors I, and the order."""
+        """u and t, which start from 0, the margin errors I, and the order."""
         return (
             Field("U", ("weights", "padded")),
             Field("t", ("lanes",), np.int64),
@@ -55,10 +48,6 @@ class _MarginPerceptron(Solver):
             *order.fields(problem, self.sampling),
             order.errors(problem, self.sampling),
         )
-
-    def start(self, problem: Problem, seed: int, duals: Floats | None = None) -> State:  # noqa: ARG002
-        """Start from u = 0, t = 0."""
-        return State.begin(problem.sizes, self.fields(problem), seed=seed)
 
     def advance(
         self, problem: Problem, state: State, *, work: int, stop_seen: int, stop_steps: int
