@@ -21,6 +21,7 @@ FIELDS = (
     Field("list", (2, "rows"), np.uint32, below(6), start=np.arange),
     Field("deal", (5,), np.uint32, permutation, start=np.arange),
     Field("fixed", (2,), np.int64, equal_to([3, 4]), start=(3, 4)),
+    Field("some", (None, "lanes"), np.uint8),
     COUNTS,
 )
 
@@ -45,6 +46,13 @@ def test_a_state_begins_as_its_fields_say():
     }
 
 
+def test_an_array_of_any_length_may_grow():
+    arrays = some_state().arrays
+    assert arrays["some"].shape == (0, 3)
+    arrays["some"] = np.ones((5, 3), np.uint8)
+    assert State.resume(SIZES, FIELDS, arrays).take(np.array([1]), 4)["some"].shape == (5, 1)
+
+
 def test_two_states_share_nothing():
     first = Field("first", (2,), start=(1, 2))
     one, two = (State.begin(SIZES, [first]) for _ in range(2))
@@ -59,6 +67,7 @@ def test_closing_ranks_is_what_one_would_write_by_hand():
         "W": np.array([[2, 0, 0, 0], [5, 3, 0, 0], [8, 6, 0, 0], [11, 9, 0, 0]]),
         "duals": state["duals"][:, [2, 0]],
         "met": state["met"][[2, 0]],
+        "some": state["some"][:, [2, 0]],
     }
     assert taken.arrays.keys() == by_hand.keys()
     for name, array in taken.arrays.items():
@@ -71,7 +80,7 @@ def test_closing_ranks_is_what_one_would_write_by_hand():
 def test_what_has_an_axis_of_rows_is_where_they_are():
     elsewhere = {name: size for name, size in SIZES.items() if name != "rows"}
     state = State.begin(elsewhere, FIELDS)
-    assert state.arrays.keys() == {"W", "met", "deal", "fixed", "cursor"}
+    assert state.arrays.keys() == {"W", "met", "deal", "fixed", "some", "cursor"}
     again = State.resume(elsewhere, FIELDS, state.arrays)
     assert again.take(np.array([1]), 4)["met"].shape == (1, 2)
 
@@ -83,6 +92,8 @@ def test_what_has_an_axis_of_rows_is_where_they_are():
         ("other", np.zeros(1), "no such run has other"),
         ("duals", np.zeros((6, 3), np.float32), "duals has the type float32.*not float64"),
         ("W", np.zeros((4, 4)), r"W has the type float64 and the shape \(4, 4\), not .*\(4, 8\)"),
+        ("some", np.zeros((5, 4), np.uint8), r"some has .* \(5, 4\), not uint8 and \(5, 3\)"),
+        ("some", np.zeros(3, np.uint8), r"some has .* \(3,\), not uint8 and \(3, 3\)"),
         ("cursor", np.array([0, -1]), "cursor is out of range"),
         ("cursor", np.array([1 << 60, 0]), "cursor is out of range"),
         ("list", np.full((2, 6), 6, np.uint32), "list has rows that there are not"),

@@ -18,8 +18,8 @@ from pegasos.certificate import Floats, GiveUp, feature_blocks, never
 
 _MOST = 1 << 60  # of any counter
 
-Axis = Literal["rows", "lanes", "weights", "padded"]
-"""Rows; lanes; features and the constant one; lanes, padded."""
+Axis = int | None | Literal["rows", "lanes", "weights", "padded"]
+"""A number; any length; rows; lanes; features and the constant one; lanes, padded."""
 
 Sizes = Mapping[str, int]
 """How long axes are. Rows are not among them where they are elsewhere: their arrays are there."""
@@ -32,15 +32,17 @@ class Field(NamedTuple):
     """
 
     name: str
-    axes: tuple[int | Axis, ...]
+    axes: tuple[Axis, ...]
     dtype: type[np.generic] = np.float64
     check: Callable[[State, str], None] | None = None  # raises ValueError for what no run has
     start: float | Sequence[float] | Callable[[int], NDArray[Any]] | None = None
     least: int | None = 0  # of signed integers; None: any will do
 
-    def shape(self, sizes: Sizes) -> tuple[int, ...]:
-        """Its lengths."""
-        return tuple(axis if isinstance(axis, int) else sizes[axis] for axis in self.axes)
+    def shape(self, sizes: Sizes, found: tuple[int, ...] = ()) -> tuple[int, ...]:
+        """Its lengths; any are as ``found``, 0 at first."""
+        lengths = [sizes[axis] if isinstance(axis, str) else axis for axis in self.axes]
+        known = (*found, *[0] * len(lengths))
+        return tuple([known[i] if size is None else size for i, size in enumerate(lengths)])
 
 
 SEED = Field("seed", (1,), np.uint64)
@@ -87,7 +89,8 @@ class State:
             raise ValueError(f"no such run has {name}")
         for field in here:
             expect(field.name in arrays, f"{field.name} is missing")
-            array, dtype, shape = arrays[field.name], np.dtype(field.dtype), field.shape(sizes)
+            array, dtype = arrays[field.name], np.dtype(field.dtype)
+            shape = field.shape(sizes, array.shape)
             expect(
                 array.dtype == dtype and array.shape == shape,
                 f"{field.name} has the type {array.dtype} and the shape {array.shape}, "
@@ -131,7 +134,7 @@ class State:
 
 
 def _here(sizes: Sizes, fields: Iterable[Field]) -> tuple[Field, ...]:
-    return tuple(field for field in fields if "rows" in sizes or "rows" not in field.axes)
+    return tuple([field for field in fields if "rows" in sizes or "rows" not in field.axes])
 
 
 def weight_zeros(shape: tuple[int, ...]) -> Floats:
