@@ -43,13 +43,12 @@ _DONE, _PLACE, _WHOLE, IDLE = range(4)
 def block_fields(problem: Problem) -> tuple[Field, ...]:
     """What a state has in the place of lists of rows in memory."""
     groups, sizes = bounds_of(problem).size - 1, _sizes(problem)
-    check = partial(_check_lists, problem)
     balance = (Field("balance", ("lanes",)),)  # sum a y
     return (
         Field("gaps", (len(sizes), "lanes"), start=np.inf),  # as met in its last pass
         Field("sweep", (4,), np.int64),
         Field("rows", (groups, "rows"), np.uint32, start=lambda _: _places(sizes)),
-        Field("active", (groups, len(sizes)), np.int64, check, sizes),  # rows on each list
+        Field("active", (groups, len(sizes)), np.int64, partial(_check_lists, problem), sizes),
         Field("far", (2, "lanes"), start=np.inf),  # a tenth of the worst in the sweep before
         Field("worst", (2, "lanes")),  # violations met in this sweep
         Field("meeting", (3,), start=(_FIRST_ROUNDS, 0.0, 0.0)),

@@ -19,7 +19,6 @@ _GROUP_LANES = 16  # wide enough that a row is read once for many lanes, few eno
 _SPAN_BYTES = 1 << 24  # the most that the span of changes may take
 _FIRST_ROUNDS = 16  # in which threads merge in the first pass
 _FEWEST_CHUNKS = 2048  # as in core/src/dual.cpp
-_CURSOR = _core.GROUP_CURSOR
 
 
 def bounds_of(problem: Problem) -> NDArray[np.int64]:
@@ -37,7 +36,7 @@ def group_fields(problem: Problem) -> tuple[Field, ...]:
     """The arrays of groups that begin a pass over all rows, wherever these come from."""
     bounds, in_memory = bounds_of(problem), problem.site.in_memory
     first = {"active": problem.n if in_memory else 0, "rounds": _FIRST_ROUNDS, "known": -1}
-    cursor = [first.get(name, 0) for name in _CURSOR]
+    cursor = [first.get(name, 0) for name in _core.GROUP_CURSOR]
     check = partial(_check_groups, problem) if in_memory else None
     return (
         Field("bounds", bounds.shape, np.int64, equal_to(bounds), bounds.tolist()),
@@ -67,7 +66,7 @@ def _check_groups(problem: Problem, state: State, name: str) -> None:
     """The lists, and where each group stands in its own."""
     together = problem.threads if len(state[name]) == 1 else 1
     for group, numbers in enumerate(state[name].tolist()):
-        cursor = dict(zip(_CURSOR, numbers, strict=True))
+        cursor = dict(zip(_core.GROUP_CURSOR, numbers, strict=True))
         active, parts, place = cursor["active"], cursor["parts"], cursor["place"]
         expect(0 <= active <= problem.n and parts in (0, 1, together), "a list has no such size")
         expect(active > 0 or cursor["recall"], "a list is empty")

@@ -183,8 +183,8 @@ def _check_duals(state: State, name: str) -> None:
 
 def _check_share(problem: Problem, state: State, name: str) -> None:
     """That of these classes, whose weights may have been added up in another order."""
-    near = np.allclose(state[name], lightened(problem).share, rtol=1e-9, atol=0)
-    expect(near, f"{name} is that of other classes")
+    share = lightened(problem).share
+    expect(np.allclose(state[name], share, rtol=1e-9, atol=0), f"{name} is that of other classes")
 
 
 class Lightened(NamedTuple):

@@ -49,8 +49,7 @@ def check_numbers(state: State, name: str) -> None:
     expect(0 <= tries <= MOST_TRIES, "a line search does not go on for so long")
     expect(0 <= numbers[IDLE] <= IDLE_STEPS, "there are no so many idle steps")
     expect(numbers[EVERY] in (1, SAMPLED), "a sample is none")
-    width, before = numbers[WIDTH], numbers[BEFORE]
-    expect(0 < width < math.inf and 0 <= before < math.inf, "a width is none")
+    expect(0 < numbers[WIDTH] < math.inf and 0 <= numbers[BEFORE] < math.inf, "a width is none")
 
 
 def point_gap(problem: Problem, state: State) -> Floats:
