@@ -108,6 +108,13 @@ class Problem:
         """Shape of the lanes' weights: features and the constant one x padded lanes."""
         return self.rows.d + 1, _core.padded_lanes(self.lanes)
 
+    @property
+    def sizes(self) -> dict[str, int]:
+        """How long axes of a run's arrays are (``pegasos.state``)."""
+        features, padded = self.weights_shape
+        sizes = {"lanes": self.lanes, "weights": features, "padded": padded}
+        return sizes | {"rows": self.n} if self.site.here else sizes
+
     def costs(self, lo: int = 0, hi: int | None = None) -> NDArray[np.float64]:
         """c of rows lo..hi-1 as an (hi - lo, K) array; 0 where the row is not in the lane."""
         labels = self.labels[lo:hi]

@@ -70,6 +70,11 @@ class KernelProblem:
         return self.n + 1, 1
 
     @property
+    def sizes(self) -> dict[str, int]:
+        """How long axes of a run's arrays are (``pegasos.state``)."""
+        return {"lanes": 1, "rows": self.n, "weights": self.n + 1, "padded": 1}
+
+    @property
     def bias(self) -> float:
         """Nothing: certificates find the intercept."""
         return 0.0

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pegasos.certificate import DualsOf, Floats
 from pegasos.problem import Problem
-from pegasos.sites.policy import P, Policy, PolicyOf, State
+from pegasos.sites.policy import P, Policy, PolicyOf
 
 
 class AnyLimits(Protocol):
@@ -40,19 +40,6 @@ class SolverOf(PolicyOf[P]):
 @dataclass(frozen=True, kw_only=True)
 class Solver(SolverOf[Problem], Policy):
     """A solver for linear problems."""
-
-    def resumed(self, problem: Problem, state: State) -> State:
-        """A state that was read from a file, to go on with; ValueError if it can be no run's."""
-        from pegasos.solvers import restored  # which imports the solvers; most runs need it not
-
-        restored.check(self, problem, state)
-        return state
-
-    def check_duals(self, problem: Problem, duals: DualsOf) -> None:
-        """Raise ValueError for duals that were read from a file, and are not feasible."""
-        from pegasos.solvers import restored  # as above
-
-        restored.check_feasible(problem, duals)
 
 
 def shares(problem: Problem, errors: NDArray[np.uint32], presentations: NDArray[Any]) -> DualsOf:

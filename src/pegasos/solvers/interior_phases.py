@@ -15,7 +15,7 @@ from pegasos.certificate import Floats
 from pegasos.problem import Problem
 from pegasos.sites import Passes
 from pegasos.sites.method import Bools
-from pegasos.sites.policy import State
+from pegasos.state import State
 
 _STEP_BACK = 0.995  # share of the way to the boundary
 # The centre aimed at is mu (mu after the affine step / mu)^ambition. Mehrotra's power is 3; with

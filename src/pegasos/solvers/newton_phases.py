@@ -13,8 +13,8 @@ import numpy as np
 from pegasos.certificate import Floats
 from pegasos.problem import Problem
 from pegasos.sites import Passes
-from pegasos.sites.policy import State
 from pegasos.solvers import normal
+from pegasos.state import State, expect
 
 _NARROWER = 0.2  # at most, at once
 _SHARE = 0.5  # of the gap aimed at that rounding may take
@@ -41,6 +41,15 @@ _STEP, _LOW, _HIGH, _SLOPE, TRIES = range(5)
 BEFORE, WIDTH, _GAIN, AIM, EVERY, _BEST, IDLE = range(7)
 # Entries of state["flags"].
 _STARTED, STALLED, _MOVING = range(3)
+
+
+def check_numbers(state: State, name: str) -> None:
+    """The counters, what rows are looked at, and how far from the kink."""
+    numbers, tries = state[name], state["search"][TRIES]
+    expect(0 <= tries <= MOST_TRIES, "a line search does not go on for so long")
+    expect(0 <= numbers[IDLE] <= IDLE_STEPS, "there are no so many idle steps")
+    expect(numbers[EVERY] in (1, SAMPLED), "a sample is none")
+    expect(0 < numbers[WIDTH] < math.inf and 0 <= numbers[BEFORE] < math.inf, "a width is none")
 
 
 def point_gap(problem: Problem, state: State) -> Floats:

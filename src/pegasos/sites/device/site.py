@@ -24,6 +24,7 @@ from pegasos.sites.device.newton import NewtonPasses
 from pegasos.sites.device.rows import DeviceRows
 from pegasos.sites.method import About, Floats, Kept, RowMethod
 from pegasos.sites.passes import Passes
+from pegasos.sites.policy import Policy
 
 if TYPE_CHECKING:
     from pegasos.problem import Problem
@@ -86,9 +87,10 @@ class DeviceSite(Site):
             "or 'pegasos', or leave device out"
         )
 
-    def policy(self, solver: Any) -> Any:
+    def policy(self, solver: Any) -> Policy:
         """Batches, where the solver walks."""
-        return WALKS[solver.name](solver) if solver.name in WALKS else solver
+        found: Policy = solver
+        return WALKS[solver.name](solver) if solver.name in WALKS else found
 
     def of_lanes(self, lanes: NDArray[np.intp]) -> DeviceSite:
         """With the labels of some of the lanes."""
