@@ -87,9 +87,9 @@ class SMO(KernelSolver):
             *CACHED,
         )
 
-    def start(self, problem: KernelProblem, seed: int, duals: Floats | None = None) -> State:
+    def start(self, problem: KernelProblem, seed: int, duals: Floats | None = None) -> State:  # noqa: ARG002
         """Begin at a = 0, with all rows in hand."""
-        return self._handed(problem, super().start(problem, seed, duals))
+        return self._handed(problem, State.begin(problem.sizes, self.fields(problem)))
 
     def _handed(self, problem: KernelProblem, state: State) -> State:
         used = threads.resolve(self.n_jobs, _WIDE * problem.n)
