@@ -91,7 +91,7 @@ def run_lanes(
         [member(k) for k in range(K)],
         features=problem.rows.d,
         rows=problem.n,
-        untrained=problem.cost / problem.total_weight,
+        untrained=problem.at_zero,
         threads=problem.threads,
         start_duals=None if start_duals is None else [start_duals[:, [k]] for k in range(K)],
         keep_duals=keep_duals,

@@ -80,7 +80,7 @@ class RunState:
         self.model = Model(
             np.zeros((problem.rows.d + 1, K)), np.zeros(K),
             np.zeros((problem.n if self.has_duals else 0, K)),
-            Certificate.untrained(problem.cost / problem.total_weight),
+            Certificate.untrained(problem.at_zero),
         )  # fmt: skip
         self.reasons: list[StopReason | None] = []
         self.waiting: list[Lanes] = []

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pegasos.certificate import Floats
 from pegasos.kernel.kernels import Kernel
 from pegasos.kernel.maps import METHODS, FeatureMap, MappedRows, make_map
+from pegasos.losses import Hinge
 from pegasos.outcome import Callback, Outcome
 from pegasos.solvers import by_name
 from pegasos.solvers.interior import InteriorPoint
@@ -85,7 +86,7 @@ def approximation(
     training = checked_training(
         C=svc.C,
         lam=None,
-        loss="hinge",
+        loss=Hinge(),
         solver=svc.solver,
         tol=svc.tol,
         intercept=svc.intercept,

@@ -13,6 +13,9 @@ import numpy as np
 
 from pegasos.certificate import Certificate, Floats, GiveUp, never
 from pegasos.kernel.gram import NOT_SEMIDEFINITE, Gram
+from pegasos.losses import Hinge
+
+LOSS = Hinge()  # the only one that kernels are trained with
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,7 @@ class KernelProblem:
 
     def untrained(self) -> Certificate:
         """Of no model at all: f = 0."""
-        return Certificate.untrained(np.asarray(self.scale * self.upper.sum()))
+        return Certificate.untrained(np.asarray(self.scale * LOSS.value(1.0, self.upper).sum()))
 
     def scores(self, coef: Floats, give_up: GiveUp = never) -> Floats:
         """K coef, which is (n,) or (n, k), from scratch in float64."""
@@ -46,7 +49,7 @@ class KernelProblem:
 
     def primal(self, coef: Floats, f: Floats, b: float) -> float:
         """P."""
-        loss = float(self.upper @ np.maximum(0.0, 1.0 - self.y * (f + b)))
+        loss = float(self.upper @ LOSS.value(1.0 - self.y * (f + b), 1.0))
         return self.scale * (float(coef @ f) / 2 + loss)
 
     def proof(self, coef: Floats, f: Floats, b: float, alphas: Floats, g: Floats) -> Certificate:

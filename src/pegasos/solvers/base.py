@@ -19,6 +19,7 @@ from pegasos.certificate import (
     never,
 )
 from pegasos.joint import certify_joint
+from pegasos.losses import Hinge
 from pegasos.problem import Problem
 
 
@@ -84,7 +85,7 @@ class Solver(ABC):
 
     name: ClassVar[str]
     intercepts: ClassVar[frozenset[str]] = frozenset({"none", "regularized"})
-    losses: ClassVar[frozenset[str]] = frozenset({"hinge"})
+    losses: ClassVar[frozenset[str]] = frozenset({Hinge.name})  # that it trains
     exact: ClassVar[bool] = False  # converges linearly, so that tight tolerances are cheap
     warm_starts: ClassVar[bool] = False
     by_blocks: ClassVar[bool] = False  # trains on rows that come a part at a time
@@ -131,7 +132,7 @@ class Solver(ABC):
 
     @abstractmethod
     def duals(self, problem: Problem, state: State) -> DualsOf:
-        """Feasible duals at any moment, 0 <= a <= c, as a function of a row range."""
+        """Duals in the box at any moment, as a function of a row range."""
 
     def certify(
         self, problem: Problem, state: State, W: Floats, b: Floats, give_up: GiveUp = never

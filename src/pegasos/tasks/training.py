@@ -17,8 +17,9 @@ from pegasos.fleet import Member, run_any, run_fleet
 from pegasos.history import want_records
 from pegasos.joint import as_joint
 from pegasos.limits import Limits
+from pegasos.losses import Loss
 from pegasos.outcome import Callback, Outcome
-from pegasos.problem import Intercept, Loss, Problem, make_problem
+from pegasos.problem import Intercept, Problem, make_problem
 from pegasos.solvers import Choice, CrammerSinger, InteriorPoint, Solver, choice_of
 from pegasos.solvers.auto import TINY_VALUES
 from pegasos.tasks.labels import Codes, class_weights, one_vs_rest
