@@ -188,7 +188,7 @@ def parameters_of(training: Training, given: FitArguments, class_weight: Any) ->
     return {
         "C": training.C,
         "lam": training.lam,
-        "loss": training.loss,
+        "loss": training.loss.name,
         "solver": given.solver,
         "tol": training.options.tol,
         "intercept": training.intercept,

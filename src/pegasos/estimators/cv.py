@@ -29,6 +29,7 @@ from pegasos.estimators.classifier import users_level
 from pegasos.estimators.devices import check_on_device, choose_on_device
 from pegasos.estimators.linear import model_of
 from pegasos.limits import Limits
+from pegasos.losses import Loss
 from pegasos.solvers import Solver
 from pegasos.tasks.path import Fold, Path, Score, cross_validate
 from pegasos.tasks.probability import Calibrator, method_of
@@ -118,7 +119,7 @@ class LinearSVCCV(ChoosesC):
         refit: bool = True,
         rule: Literal["best", "one_se"] = "best",
         patience: int | None = None,
-        loss: Literal["hinge", "squared_hinge"] = "hinge",
+        loss: str | Loss = "hinge",
         solver: str | Solver = "auto",
         tol: float = 1e-3,
         intercept: Literal["auto", "none", "regularized", "free"] = "auto",

@@ -19,6 +19,7 @@ from pegasos.estimators.calibration import calibrate
 from pegasos.estimators.devices import check_on_device, fit_on_device
 from pegasos.estimators.online import PartialFit
 from pegasos.estimators.validation import Validation, checked_set
+from pegasos.losses import Loss
 from pegasos.outcome import Outcome
 from pegasos.solvers import DualCoordinate, Solver
 from pegasos.tasks.labels import pair_sizes
@@ -36,7 +37,7 @@ class LinearSVC(PartialFit):
     ----------
     C : weight of the losses, as in scikit-learn. Ignored if ``lam`` is given.
     lam : regularization per example instead of C: ``lam/2 |w|^2 + mean loss``.
-    loss : ``"hinge"``, or ``"squared_hinge"`` (exact solvers only).
+    loss : ``"hinge"``, or ``"squared_hinge"`` (exact solvers only); or one of ``pegasos.losses``.
     penalty : ``"l2"``; there is no other here.
     solver : ``"auto"``, which takes one of the exact solvers, or several in turn: ``"dual"`` (many
         features), ``"newton"`` (many more rows than features), ``"interior"`` (any C, up to a few
@@ -107,7 +108,7 @@ class LinearSVC(PartialFit):
         *,
         C: float = 1.0,
         lam: float | None = None,
-        loss: Literal["hinge", "squared_hinge"] = "hinge",
+        loss: str | Loss = "hinge",
         penalty: Literal["l2"] = "l2",
         solver: str | Solver = "auto",
         tol: float = 1e-3,

@@ -18,6 +18,7 @@ from pegasos.estimators.cv import LinearSVCCV
 from pegasos.estimators.linear import LinearSVC
 from pegasos.estimators.steps import StepTransformer
 from pegasos.history import History
+from pegasos.losses import Loss
 from pegasos.model import LinearModel, Scheme
 from pegasos.model_file.plain import dumps, to_plain
 from pegasos.solvers import SOLVERS, CrammerSinger, Solver
@@ -181,6 +182,8 @@ def _parameters(model: LinearClassifier) -> tuple[dict[str, Any], dict[str, str]
             continue
         if isinstance(value, Solver):
             dropped["solver"] = repr(value)[:200]
+            value = value.name
+        if isinstance(value, Loss):
             value = value.name
         try:
             if len(dumps(to_plain(value))) > _MOST_OF_A_PARAMETER:

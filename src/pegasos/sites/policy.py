@@ -60,7 +60,7 @@ class Runnable(Protocol):
         """What the last weight is multiplied with."""
 
     @property
-    def untrained(self) -> Floats:
+    def at_zero(self) -> Floats:
         """(K,) P of w = 0."""
 
     @property

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pegasos.certificate import DualsOf, Floats
+from pegasos.losses import Hinge
 from pegasos.problem import Problem
 from pegasos.sites.policy import P, Policy, PolicyOf
 
@@ -27,7 +28,7 @@ class SolverOf(PolicyOf[P]):
 
     name: ClassVar[str]
     intercepts: ClassVar[frozenset[str]] = frozenset({"none", "regularized"})
-    losses: ClassVar[frozenset[str]] = frozenset({"hinge"})
+    losses: ClassVar[frozenset[str]] = frozenset({Hinge.name})  # that it trains
     exact: ClassVar[bool] = False  # converges linearly, so that tight tolerances are cheap
     by_blocks: ClassVar[bool] = False  # trains on rows that come a part at a time
     by_passes: ClassVar[bool] = False  # asks for nothing but passes over rows

@@ -6,7 +6,7 @@ moved to its maximiser clipped to the box,
 
     a_i <- min(c_i, max(0, a_i + s (1 - y_i (w.x_i + b)) / |x_i|^2)),    w kept equal to w(a);
 
-for the squared hinge the maximiser is that of its own dual, and there is no upper bound.
+this is for the hinge; a curved loss adds its curvature to |x_i|^2 / s, and has a box of its own.
 
 **Shrinking** (their Algorithm 3, but sooner). A row whose dual is at a bound, and further from
 leaving it than a tenth of the largest violation of the last pass, leaves the list of rows to visit.
@@ -57,6 +57,7 @@ from pegasos.certificate import (
     never,
     relative_gap,
 )
+from pegasos.losses import LOSSES
 from pegasos.problem import Problem
 from pegasos.solvers import order
 from pegasos.solvers.base import Solver
@@ -91,7 +92,7 @@ class DualCoordinate(Solver):
 
     name: ClassVar[str] = "dual"
     intercepts: ClassVar[frozenset[str]] = frozenset({"none", "regularized", "free"})
-    losses: ClassVar[frozenset[str]] = frozenset({"hinge", "squared_hinge"})
+    losses: ClassVar[frozenset[str]] = frozenset(LOSSES)
     exact: ClassVar[bool] = True
     by_blocks: ClassVar[bool] = True
     warm_starts: ClassVar[bool] = True
@@ -229,11 +230,11 @@ class DualCoordinate(Solver):
         for lanes, block in _by_group(state["W"], state["bounds"], problem.weights_shape):
             w2[lanes] = np.einsum("jk,jk->k", block, block)
         w2 = w2[: problem.lanes]
-        dual = state["duals"].sum(axis=0) - problem.s / 2 * w2
-        if problem.loss == "squared_hinge":
+        dual = problem.worth(state["duals"]) - problem.s / 2 * w2
+        if problem.loss.curved:
             for lo, hi in blocks(problem):
-                a, costs = state["duals"][lo:hi], problem.costs(lo, hi)
-                dual -= np.divide(a * a, 4 * costs, out=np.zeros_like(a), where=a > 0).sum(axis=0)
+                squares = problem.loss.squares(state["duals"][lo:hi], problem.costs(lo, hi))
+                dual -= squares.sum(axis=0)
         return relative_gap(dual + gap, dual)
 
     def stalled(self, problem: Problem, state: State) -> bool:
@@ -311,8 +312,7 @@ def _pull(problem: Problem) -> Floats:
     """
     pull = np.zeros(problem.weights_shape[1])
     curvature = (float(problem.rows.squared_norms.mean()) or 1.0) / problem.s
-    if problem.loss == "squared_hinge":
-        curvature = curvature + problem.lane_rows / (2 * problem.cost)
+    curvature = curvature + problem.loss.mean_curvature(problem.lane_rows, problem.cost)
     pull[: problem.lanes] = PULL * curvature
     return pull
 

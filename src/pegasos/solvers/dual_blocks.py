@@ -184,12 +184,15 @@ def _end_sweep(problem: Problem, state: State, pull: Floats | None) -> None:
     sweep[_DONE] += 1
     sweep[_PLACE] = 0
     whole = sweep[_WHOLE] == sweep[_DONE] - 1
-    quiet = not state["worst"].max() > _LAST_DIGITS
+    quiet = not (state["worst"] / problem.unit).max() > _LAST_DIGITS
     state["far"][:] = np.where(state["worst"] > 0, _FAR_ENOUGH * state["worst"], np.inf)
     state["worst"][:] = 0.0
     if pull is not None:
         step = state["b"][0] - state["centre"][0]
-        quiet = quiet and bool(np.all(np.abs(step) <= _LAST_DIGITS * (1 + np.abs(state["b"][0]))))
+        size = np.ones_like(step)
+        size[: problem.lanes] = problem.unit
+        size += np.abs(state["b"][0])
+        quiet = quiet and bool(np.all(np.abs(step) <= _LAST_DIGITS * size))
         state["centre"][0] = state["b"][0]
         state["b"][0] += step
     sweep[IDLE] = sweep[IDLE] + 1 if quiet and whole else 0

@@ -2,7 +2,7 @@
 
 Mehrotra's predictor-corrector method with Gondzio's centrality correctors on the slack form
 
-    min s/2 |w|^2 + sum c xi    subject to  r = y (w.x + b) - 1 + xi >= 0,  xi >= 0
+    min s/2 |w|^2 + sum c xi    subject to  r = y (w.x + b) - o + xi >= 0,  xi >= 0
 
 with duals a of the first constraint and v = c - a of the second. A Newton step solves
 
@@ -10,8 +10,8 @@ with duals a of the first constraint and v = c - a of the second. A Newton step 
     (s I + X'DX) dw + X'D db = X'D h y + (X'(a y) - s w)       and its border for b
 
 so that each iteration needs one (d + 1) x (d + 1) Cholesky factor, and four to twelve passes over
-the rows. The number of iterations hardly depends on C. Start: w = 0, b = 0, a = c/2, r = xi = 1
-(more for a row of a cost far below the mean);
+the rows. The number of iterations hardly depends on C. Start: w = 0, b = 0, a = c/2, r and xi at
+one unit (more for a row of a cost far below the mean);
 where one class outweighs the other, its duals start lower, so that sum a y is nearer to 0. If the
 first direction finds the rows next to separable, r and xi start again at twice the margins there.
 
@@ -19,8 +19,8 @@ The central path is a weighted one: products v xi are to be mu, but a r only sha
 one class is rare. A row on the right side has a = share * mu / r, and all such rows together push w
 away from them. With share = 1 that outweighs a rare class until mu is tiny: w then moves far as mu
 falls, while the slacks of the rows near the margin, of the size of mu, only let it take short
-steps. The duals stay inside the box, so D is valid at every iteration. The squared hinge,
-sum c xi^2, has xi = a / 2c and no v.
+steps. The duals stay inside the box, so D is valid at every iteration. A loss whose duals have no
+upper bound has xi = kappa a and no v.
 
 An iteration is one epoch and one step. It is cut into phases (``interior_phases``), each of which
 visits the rows block by block, and can pause after any block. On one machine lanes are trained one
@@ -37,6 +37,7 @@ import numpy as np
 
 from pegasos import _core
 from pegasos.certificate import DualsOf, Floats, GiveUp, never
+from pegasos.losses import LOSSES
 from pegasos.problem import Problem
 from pegasos.sites import Passes
 from pegasos.solvers import normal
@@ -70,7 +71,7 @@ class InteriorPoint(Solver):
 
     name: ClassVar[str] = "interior"
     intercepts: ClassVar[frozenset[str]] = frozenset({"none", "regularized", "free"})
-    losses: ClassVar[frozenset[str]] = frozenset({"hinge", "squared_hinge"})
+    losses: ClassVar[frozenset[str]] = frozenset(LOSSES)
     exact: ClassVar[bool] = True
     by_blocks: ClassVar[bool] = True
     by_passes: ClassVar[bool] = True

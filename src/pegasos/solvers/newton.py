@@ -1,6 +1,6 @@
 """Newton: exact, for many more rows than features.
 
-The hinge is rounded off within ``width`` of its kink, and the smooth problem
+The loss is rounded off within ``width`` of its kink, and the smooth problem, of the hinge
 
     min s/2 |w|^2 + sum c h(1 - y (w.x + b)),   h' = min(1, max(0, 1/2 + m / 2 width))
 
@@ -13,7 +13,7 @@ takes one of a few hundredths, where the problem is still smooth and Newton's me
 Only rows within ``width`` of the kink are curved, so that the matrix of an iteration is the sum
 over a part of the rows, and sum a y x changes by the rows whose duals do. The products of all rows
 with the direction are the one pass over X that each iteration makes; the line search is along these
-numbers alone. The squared hinge is smooth by itself.
+numbers alone. A curved loss is smooth by itself.
 
 Where there are hundreds of rows for every feature, the first iterations are made on a sixteenth of
 the rows: their solution is close to that of all.
@@ -36,6 +36,7 @@ import numpy as np
 from pegasos import _core
 from pegasos.arguments import number
 from pegasos.certificate import DualsOf, Floats, GiveUp, never
+from pegasos.losses import LOSSES
 from pegasos.problem import Problem
 from pegasos.sites import Passes
 from pegasos.solvers import normal
@@ -57,7 +58,7 @@ from pegasos.solvers.newton_rows import ROWS
 from pegasos.state import COUNTS, Field, State
 
 _DEFAULT_AIM = 1e-3  # outside of a run
-_FIRST_WIDTH = 2.0  # at w = 0 every slack is 1
+_FIRST_WIDTH = 2.0  # in units: at w = 0 every slack is of that size
 _ROWS_PER_FEATURE = 512  # that make one worth its while
 _FEWEST_ROWS = 1 << 14
 
@@ -73,7 +74,7 @@ class Newton(Solver):
 
     name: ClassVar[str] = "newton"
     intercepts: ClassVar[frozenset[str]] = frozenset({"none", "regularized", "free"})
-    losses: ClassVar[frozenset[str]] = frozenset({"hinge", "squared_hinge"})
+    losses: ClassVar[frozenset[str]] = frozenset(LOSSES)
     exact: ClassVar[bool] = True
     by_blocks: ClassVar[bool] = True
     by_passes: ClassVar[bool] = True
@@ -110,9 +111,9 @@ class Newton(Solver):
     def start(self, problem: Problem, seed: int, duals: Floats | None = None) -> State:  # noqa: ARG002
         """Start from w = 0."""
         normal.check_features("Newton factors a matrix", problem)
-        every = _every(problem)
+        every, width = _every(problem), _FIRST_WIDTH * float(problem.unit[0])
         rows, there = problem.site.begin(ROWS, problem, {"every": every}, seed)
-        numbers = [0.0, _FIRST_WIDTH, math.inf, self._goal, every, math.inf, 0.0]
+        numbers = [0.0, width, math.inf, self._goal, every, math.inf, 0.0]
         return State.begin(problem.sizes, self.fields(problem), there, numbers=numbers, **rows)
 
     def passes(self, problem: Problem, state: State) -> Passes:

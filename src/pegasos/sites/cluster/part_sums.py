@@ -44,10 +44,8 @@ class CertifiedPart(DualPart):
         costs = problem.costs()
         out = np.empty(at.shape)
         for i, b in enumerate(at):
-            over = np.maximum(1.0 - problem.labels * (found[1] + b), 0.0)
-            if self.problem.loss == "squared_hinge":
-                over *= over
-            out[i] = np.einsum("nk,nk->k", costs, over)
+            slack = 1.0 - problem.labels * (found[1] + b)
+            out[i] = problem.loss.value(slack, costs).sum(axis=0)
         return {"losses": ("sum", out)}
 
     def gap_sums(

@@ -154,7 +154,7 @@ def problem_on(
     lane_rows = (counts[0] + counts[1]).astype(np.int64)
     core = _core.Problem(
         nothing, labels, None, lanes.positive, lanes.negative, lanes.s, lanes.s / lane_rows,
-        np.zeros(0), lanes.loss, 1,
+        np.zeros(0), lanes.loss.core, 1,
     )  # fmt: skip
     return Problem(
         rows, labels, None, lanes.positive, lanes.negative, lanes.s, lanes.total_weight,

@@ -76,7 +76,7 @@ def rows_of(problem: Problem) -> DeviceRows:
 
 def fixed_of(problem: Problem, lo: int = 0, hi: int | None = None) -> Fixed:
     """Labels, costs and the loss of rows lo..hi-1; the loss is asked for nowhere else."""
-    squared = problem.loss == "squared_hinge"
+    squared = problem.loss.curved
     return Fixed(lanes_of(problem).y[:, lo:hi], costs_of(problem, lo, hi), squared)
 
 
