@@ -95,16 +95,17 @@ def rows_of(storage: str, lanes: int) -> Rows:
 @lru_cache
 def optima(loss: str, intercept: str, lanes: int) -> Any:
     """The objective of each lane, by brute force."""
-    rows, squared, free = rows_of("dense", lanes), loss == "squared_hinge", intercept == "free"
+    rows, free = rows_of("dense", lanes), intercept == "free"
+    power = 2 if loss == "squared_hinge" else 1
     X = rows.X
     if intercept == "regularized":
         X = np.hstack([X, np.ones((ROWS, 1))])
     found = []
     for k in range(lanes):
         y = np.where(rows.weight > 0, rows.Y[:, k], 0)
-        a, b = reference.optimum(X, y, rows.weight, 1 / C, free=free, squared=squared)
+        a, b = reference.optimum(X, y, rows.weight, 1 / C, free=free, power=power)
         N = (rows.weight * (y != 0)).sum()
         c = rows.weight * (y != 0)
         w = C * (a * y) @ X
-        found.append(reference.primal(X, y, c, 1 / C, N, w, b if free else 0.0, squared=squared))
+        found.append(reference.primal(X, y, c, 1 / C, N, w, b if free else 0.0, power=power))
     return np.array(found)

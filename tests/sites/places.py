@@ -16,6 +16,7 @@ from tests.sites.listed import ListRows
 
 import pegasos
 from pegasos.chunk_rows import ChunkRows
+from pegasos.losses import named
 from pegasos.problem import Problem, make_problem
 from pegasos.sites.memory import Memory
 from pegasos.solvers import Solver
@@ -201,7 +202,7 @@ class Device(Place):
             there, torch.from_numpy(np.ascontiguousarray(labels.T, dtype=np.int8)),
             torch.from_numpy(rows.weight[None]), positive=np.full(K, positive),
             negative=np.full(K, negative), s=lambda _: np.full(K, 1 / C), intercept=intercept,
-            loss=loss,
+            loss=named(loss),
         )  # fmt: skip
 
     def duals(self, a: Any) -> Any:
