@@ -32,6 +32,7 @@ class Site(ABC):
     here: ClassVar[bool] = True  # the rows' variables and duals are arrays of the run's state
     matrices_here: ClassVar[bool] = True  # they are arrays of the run's state
     speed: float = 1.0  # how many times as quick as on a core a pass is, roughly
+    side_by_side: ClassVar[int] = 0  # lanes that run apart at a time; 0: the driver takes groups
     instead: ClassVar[str] = "solver='dual'"  # what to use for features that no matrix is made of
 
     # What it says of its rows.

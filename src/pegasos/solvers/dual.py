@@ -63,6 +63,7 @@ from pegasos.certificate import (
     relative_gap,
 )
 from pegasos.problem import Problem
+from pegasos.sites.costs import PULL
 from pegasos.sites.policy import State, weight_zeros
 from pegasos.solvers import order
 from pegasos.solvers.base import Solver
@@ -71,7 +72,6 @@ from pegasos.solvers.dual_blocks import IDLE, block_arrays, next_block, recall, 
 _GROUP_LANES = 16  # wide enough that a row is read once for many lanes, few enough to shrink
 _IN_CACHE_BYTES = 1 << 23  # of X: prefetching its rows costs more than it gains
 _SPAN_BYTES = 1 << 24  # the most that the span of changes may take
-PULL = 0.05  # of a free intercept, over the curvature that a row brings on average
 _FIRST_ROUNDS = 16  # in which threads merge in the first pass
 _CURSOR = {name: i for i, name in enumerate(_core.GROUP_CURSOR)}
 _PASS = {name: i for i, name in enumerate(_core.LANE_PASS)}
