@@ -27,13 +27,14 @@ from sklearn.linear_model import SGDClassifier
 import pegasos
 import pegasos.dask
 from benchmarks import datasets, machine, store
-from pegasos.dask.fitting import describe, lanes_of, set_lanes
 from pegasos.data.synthetic import make_news
 from pegasos.sites.cluster import rounds as cluster_rounds
 from pegasos.sites.cluster.cluster import Cluster
+from pegasos.sites.cluster.placed import of_classes
 from pegasos.sites.cluster.rounds import HARD_ROWS_SHARE, Rounds
 from pegasos.sites.cluster.source import source_of
 from pegasos.tasks.options import checked_training
+from pegasos.tasks.training import PlacedTask
 
 TOL = 1e-3
 DOCS = Path(__file__).parent.parent / "docs"
@@ -272,9 +273,7 @@ def _round_seconds(client, count, d, repeat):
     )  # fmt: skip
     cluster = Cluster(client, source_of(on_workers(client, X, y, count)), 60.0, 1)
     try:
-        about = describe(cluster)
-        _, lanes = lanes_of(about, training, None, False)
-        problem = set_lanes(cluster, about, lanes, TOL)
+        problem = PlacedTask(of_classes(cluster), None, "ovr").problem(training)
         solver = Rounds(pegasos.DualCoordinate(), TOL)
         with no_hard_rows():
             state = solver.start(problem, 0)

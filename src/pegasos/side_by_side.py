@@ -59,6 +59,10 @@ def run_any(problem: Problem, plan: Plan, solver: Solver | None, options: RunOpt
     if problem.lanes > 1 and apart and options.monitor is None and not problem.joint:
         return run_lanes(problem, plan, options)
     choice, tol = plan(problem)
+    most = problem.site.side_by_side
+    if problem.lanes > 1 and most and choice.solver.lanes_apart:
+        several = replace(problem, threads=min(problem.lanes, most))
+        return run_lanes(several, lambda _: (choice, tol), options)
     return run(problem, choice, replace(options, tol=tol))
 
 

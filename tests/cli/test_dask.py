@@ -58,12 +58,27 @@ def test_a_folder_of_svmlight_files(address, values, tmp_path):
     assert pegasos.load(target).classes_.tolist() == [-1, 1]
 
 
+def test_pairs_of_classes(address, values, tmp_path):
+    frame = table(0)
+    frame["label"] = np.array(["a", "b", "c"])[np.digitize(frame["d"] + frame["f"], [-1, 1])]
+    frame.to_parquet(tmp_path / "0.parquet")
+    target = tmp_path / "it.model"
+    values("train", "--dask", address, tmp_path / "0.parquet", target, "--multi-class", "ovo")
+    model = pegasos.load(target)
+    assert model.multi_class == "ovo"
+    assert model.coef_.shape == (3, 6)
+    rows = frame.drop(columns="label")
+    local = pegasos.LinearSVC(multi_class="ovo").fit(rows, frame["label"])
+    np.testing.assert_allclose(model.certificate_.primal, local.certificate_.primal, rtol=1e-3)
+    assert model.score(rows, frame["label"]) > 0.9
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (["--memory", "1G"], "--memory does not go with --dask"),
         (["--checkpoint", "c"], "--checkpoint does not go with --dask"),
-        (["--multi-class", "ovo"], "--multi-class does not go with --dask"),
+        (["--multi-class", "crammer_singer"], "--multi-class crammer_singer does not go with"),
         (["--solver", "sgds", "--max-iter", "3"], "does not run on a cluster"),
     ],
 )

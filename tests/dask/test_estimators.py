@@ -13,7 +13,8 @@ from sklearn.base import clone
 
 import pegasos
 import pegasos.dask
-from pegasos.dask.labels import OneVsRest
+from pegasos.sites.cluster.placed import OfParts
+from pegasos.sites.placed import Dealt
 from pegasos.testing.chunked import blocks, text, toy
 from pegasos.testing.toys import separable
 
@@ -204,11 +205,11 @@ def test_estimators_can_be_copied_and_saved_without_their_client(client, tmp_pat
 def test_folds_depend_on_the_seed_and_the_chunk_alone():
     """Not on which worker has it, nor on its neighbours there; every class goes to all folds."""
     _, y = toy(classes=3)
-    lanes = OneVsRest(np.arange(3), 4, 7)
+    lanes = OfParts(np.arange(3), Dealt(4, 7))
     found = {}
     for key, numbers in (("a", [0, 1]), ("b", [2]), ("c", [0]), ("d", [1, 2])):
         codes = np.concatenate([y[300 * k : 300 * (k + 1)] for k in numbers])
-        found[key] = lanes.fold_of_rows(codes, [(k, 300) for k in numbers])
+        found[key] = lanes.folds(codes, [(k, 300) for k in numbers])
     one = np.concatenate([found["a"], found["b"]])
     assert np.array_equal(one, np.concatenate([found["c"], found["d"]]))
     assert np.bincount(one * 3 + y, minlength=12).min() > 40

@@ -51,7 +51,7 @@ def problem_of():
     """Makes lanes over rows on a device from NumPy arrays."""
     import torch
 
-    from pegasos.gpu.problem import device_problem
+    from pegasos.sites.device.problem import device_problem
     from pegasos.sites.device.rows import device_rows
 
     def made(

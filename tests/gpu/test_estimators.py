@@ -199,10 +199,7 @@ def test_parameters_are_kept():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"multi_class": "ovo"}, "multi_class='ovo' is not offered on a device"),
         ({"multi_class": "crammer_singer"}, "multi_class='crammer_singer' is not offered"),
-        ({"probability": True}, "probability=True is not offered"),
-        ({"probability": "isotonic"}, "probability='isotonic' is not offered"),
         ({"warm_start": True}, "warm_start=True is not offered"),
         ({"prune": 0.1}, "prune=0.1 is not offered"),
         ({"checkpoint": "folder"}, "checkpoint='folder' is not offered"),
@@ -227,14 +224,14 @@ def test_other_things_that_are_refused():
     data = toy(60, 4, seed=1)
     X, y = data.X, data.Y[:, 0]
     model = pegasos.LinearSVC(device="cpu")
-    with pytest.raises(ValueError, match="eval_set is not offered on a device"):
-        model.fit(X, y, eval_set=(X, y))
     with pytest.raises(ValueError, match="one class"):
         model.fit(X, np.ones(60))
     with pytest.raises(ValueError, match="requires y to be passed"):
         model.fit(X)
     with pytest.raises(ValueError, match=r"y must be \(n,\), got shape \(60, 2\)"):
-        model.fit(X, np.stack([y > 0, y < 0], axis=1).astype(int))
+        model.fit(X, np.stack([y, 2 * y], axis=1).astype(int))
+    with pytest.raises(ValueError, match="fit one for each column"):
+        pegasos.LinearSVCCV(device="cpu").fit(X, np.stack([y > 0, y < 0], axis=1).astype(int))
     with pytest.raises(ValueError, match=r"class .*1.* has a sample_weight of zero"):
         model.fit(X, y, (y < 0).astype(float))
     wrong = X.copy()

@@ -1,12 +1,14 @@
 """LinearSVCCV on a device: the scores of the CPU."""
 
+import time
+
 import numpy as np
 import pytest
 import torch
 from sklearn.model_selection import StratifiedKFold
 
 import pegasos
-from pegasos.gpu import path
+from pegasos.tasks.training import Training
 from pegasos.testing.toys import toy
 
 TOL = 1e-6
@@ -104,7 +106,7 @@ def test_a_path_in_batches_is_the_same(odd, monkeypatch):
     X, y = odd
     options = {"device": "cpu", "Cs": [0.001, 0.01, 0.1], "cv": 2, "random_state": 0, "tol": TOL}
     whole = pegasos.LinearSVCCV(**options).fit(X, y)
-    monkeypatch.setattr("pegasos.gpu.path._TOGETHER", 4)
+    monkeypatch.setattr("pegasos.sites.device.placed.OnDevice.together", 4)
     apart = pegasos.LinearSVCCV(**options).fit(X, y)
     np.testing.assert_allclose(apart.scores_, whole.scores_, atol=2.01 / 898)
     np.testing.assert_allclose(
@@ -118,7 +120,7 @@ def test_what_cross_validation_refuses(odd):
     X, y = odd
     for options, words in (
         ({"scoring": "f1"}, "scoring='f1': on a device it is the accuracy"),
-        ({"patience": 2}, "patience is not offered on a device"),
+        ({"patience": 2}, "patience=2 is not offered on a device"),
         ({"Cs": [0.0]}, "Cs must be positive"),
         ({"rule": "worst"}, "rule must be"),
         ({"cv": iter(())}, "cv yields no folds"),
@@ -134,16 +136,16 @@ def test_the_time_of_a_path(odd, monkeypatch):
     with pytest.raises(ValueError, match=r"stopped \(max_time\) before all folds"):
         pegasos.LinearSVCCV(device="cpu", max_time=1e-6, cv=3).fit(X, y)
     # The time ends between two batches: what is there is used.
-    monkeypatch.setattr("pegasos.gpu.path._TOGETHER", 3)
+    monkeypatch.setattr("pegasos.sites.device.placed.OnDevice.together", 3)
 
-    def late(training, problem, **options):
-        found = real(training, problem, **options)
+    def late(training, problem):
+        found = real(training, problem)
         clock[0] += 100.0
         return found
 
-    real, clock = path.run_on_device, [path.time.perf_counter()]
-    monkeypatch.setattr(path, "run_on_device", late)
-    monkeypatch.setattr(path.time, "perf_counter", lambda: clock[0])
+    real, clock = Training.run, [time.perf_counter()]
+    monkeypatch.setattr(Training, "run", late)
+    monkeypatch.setattr(time, "perf_counter", lambda: clock[0])
     model = pegasos.LinearSVCCV(device="cpu", Cs=[0.01, 0.1], cv=3, max_time=50.0, refit=False)
     model.fit(X, y)
     assert model.path_.ended == "max_time"

@@ -10,11 +10,11 @@ from pegasos.certificate import certify
 from pegasos.chunk_rows import ChunkRows
 from pegasos.data.chunks import ArrayChunks, spill
 from pegasos.driver import run
-from pegasos.gpu.problem import device_problem
 from pegasos.limits import Limits
 from pegasos.run_options import RunOptions
 from pegasos.sites.device.lanes import Duals, lanes_of
 from pegasos.sites.device.loading import _brought, room, rows_on_device, stream_of
+from pegasos.sites.device.problem import device_problem
 from pegasos.sites.device.rows import device_rows
 from pegasos.sites.device.stream import Stream
 from pegasos.solvers import by_name, choice_of

@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 
-from pegasos.tasks import labels
-from pegasos.tasks.labels import class_weights, classes_and_codes, one_vs_rest
+from pegasos.tasks import labels, lanes
+from pegasos.tasks.labels import class_weights, classes_and_codes
+from pegasos.tasks.lanes import in_folds, one_vs_one, one_vs_rest
 
 
 @pytest.mark.parametrize("kind", [np.int64, np.uint8, np.float32, str, object, bool])
 def test_codes_are_numpys_inverse_in_few_bytes(kind, monkeypatch):
-    monkeypatch.setattr(labels, "_BLOCK_ROWS", 7)
+    monkeypatch.setattr(labels, "BLOCK_ROWS", 7)
     y = np.random.default_rng(0).integers(0, 5, 100).astype(kind)
     classes, codes = classes_and_codes(y)
     expected, inverse = np.unique(y, return_inverse=True)
@@ -26,15 +27,34 @@ def test_codes_have_room_for_every_class(count, kind):
     assert codes.dtype == kind
 
 
-def test_labels_of_codes_of_any_type():
+def test_labels_of_codes_of_any_type(monkeypatch):
+    monkeypatch.setattr(lanes, "BLOCK_ROWS", 2)
     codes = np.array([0, 1, 1, 0, 1])
     for kind in (np.uint8, np.uint32, np.intp):
-        lane, up, down = one_vs_rest(codes.astype(kind), np.array([2.0, 3.0]))
-        assert lane[:, 0].tolist() == [-1, 1, 1, -1, 1]
-        assert (up.tolist(), down.tolist()) == ([3.0], [2.0])
-        lanes, _, _ = one_vs_rest(codes.astype(kind), np.ones(3))
-        assert lanes[:, 1].tolist() == [-1, 1, 1, -1, 1]
-        assert lanes.dtype == np.int8
+        one = one_vs_rest(np.array([2.0, 3.0]))
+        assert one.labels(codes.astype(kind))[:, 0].tolist() == [-1, 1, 1, -1, 1]
+        assert (one.positive.tolist(), one.negative.tolist()) == ([3.0], [2.0])
+        found = one_vs_rest(np.ones(3)).labels(codes.astype(kind))
+        assert found[:, 1].tolist() == [-1, 1, 1, -1, 1]
+        assert found.dtype == np.int8
+        assert found.flags.c_contiguous
+
+
+def test_pairs_leave_other_classes_out():
+    pairs = one_vs_one(np.array([2.0, 3.0, 5.0]))
+    found = pairs.labels(np.array([0, 1, 2], dtype=np.uint8))
+    assert found.T.tolist() == [[-1, 1, 0], [-1, 0, 1], [0, -1, 1]]
+    assert pairs.positive.tolist() == [3.0, 5.0, 5.0]
+    assert pairs.negative.tolist() == [2.0, 2.0, 3.0]
+    assert one_vs_one(np.ones(2)).sides.tolist() == one_vs_rest(np.ones(2)).sides.tolist()
+
+
+def test_lanes_of_folds_come_one_fold_after_the_other():
+    tables = [one_vs_rest(np.array([1.0, 2.0, 3.0])), one_vs_rest(np.array([4.0, 5.0, 6.0]))]
+    both = in_folds(tables, [4, 7])
+    assert both.fold.tolist() == [4, 4, 4, 7, 7, 7]
+    assert both.positive.tolist() == [1, 2, 3, 4, 5, 6]
+    assert np.array_equal(both.sides[:, 3:], tables[1].sides)
 
 
 def test_balanced_weights_count_rows_or_their_weights():

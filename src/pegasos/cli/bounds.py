@@ -16,10 +16,9 @@ from pegasos.cli.exits import CommandError, UsageError
 from pegasos.cli.fitting import weights_of
 from pegasos.cli.say import class_name
 from pegasos.data.dataset import Data
-from pegasos.joint import as_joint, certify_joint
+from pegasos.joint import certify_joint
 from pegasos.model import LinearModel
 from pegasos.problem import Problem
-from pegasos.tasks.labels import one_vs_rest
 from pegasos.tasks.options import checked_training
 from pegasos.tasks.training import Task, Training
 
@@ -154,22 +153,13 @@ def _problems(
     codes = _codes(model, data.y)
     scheme = str(model.parameters.get("multi_class") or model.scheme)
     task = Task(X, model.classes, codes, weight, class_weight, scheme)
-    weights = task.weights()
     if task.pairs:
         for lane, (i, j) in enumerate(task.pairs):
-            pair = task.of_pair(i, j)
-            labels, positive, negative = one_vs_rest(pair.codes, weights[[i, j]])
-            problem = training.problem(pair.X, labels, positive, negative, pair.sample_weight)
-            yield problem, np.array([lane])
+            yield task.problem_of_pair(training, i, j), np.array([lane])
         return
-    if training.C is not None:
-        training = replace(training, C=training.C * task.strength)
-    elif training.lam is not None:
-        training = replace(training, lam=training.lam / task.strength)
-    labels, positive, negative = one_vs_rest(codes, weights)
-    problem = training.problem(X, labels, positive, negative, weight)
+    problem = task.problem(training.for_strength(task.strength))
     if task.joint:
-        yield as_joint(problem), np.arange(model.lanes)
+        yield problem, np.arange(model.lanes)
         return
     for lane in range(model.lanes):
         yield problem.take(np.array([lane])), np.array([lane])

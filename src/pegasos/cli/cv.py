@@ -134,7 +134,7 @@ def walked(training: Training, task: Task, Cs: Any, folds: int, seed: int) -> Wa
     import numpy as np
 
     from pegasos.model import LinearModel
-    from pegasos.tasks.path import cross_validate
+    from pegasos.tasks.cross_validation import cross_validate
 
     if int(np.bincount(task.codes).min()) < 2 or task.codes.size < folds:
         raise CommandError(f"{folds} folds need more rows: a class has one row, or all are too few")

@@ -9,8 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from pegasos.cli.arguments import SaveArguments
 from pegasos.cli.exits import CommandError, UsageError
 from pegasos.cli.fitting import Fitted, class_weights_of, fitted_of, parameters_of, training_of
@@ -23,6 +21,8 @@ from pegasos.data import read as read_data
 from pegasos.data.cache_manifest import NAME
 from pegasos.data.dataset import Options
 from pegasos.interrupt import Interruption
+from pegasos.model import Scheme
+from pegasos.tasks.training import PlacedTask, train
 
 _CONNECT_SECONDS = 10
 _SHOWN = 3
@@ -63,7 +63,7 @@ def _check(job: Job, save: SaveArguments) -> None:
         "--checkpoint": save.checkpoint, "--resume": save.resume, "--text": job.prepare.text,
         "--scale": None if job.prepare.scale == "none" else job.prepare.scale,
         "--multilabel": job.read.multilabel or None,
-        "--multi-class": None if job.fit.multi_class == "ovr" else job.fit.multi_class,
+        "--multi-class crammer_singer": job.fit.multi_class == "crammer_singer" or None,
     }  # fmt: skip
     for name, value in refused.items():
         if value is not None:
@@ -106,7 +106,7 @@ def _fit(
         from dask import delayed
         from distributed import Client
 
-        from pegasos.dask.fitting import describe, on_cluster, train_on_cluster
+        from pegasos.sites.cluster.placed import of_classes, on_cluster
         from pegasos.sites.cluster.source import source_of
         from pegasos.sites.errors import ClusterError
     except ImportError:
@@ -126,23 +126,25 @@ def _fit(
             source = source_of(loads)
             callbacks = progress_of(stack, voice, job.fit.tol)
             training = training_of(job.fit, job.C, job.lam, time.perf_counter(), callbacks)
-            cluster = stack.enter_context(on_cluster(client, source, training, timeout))
-            classes = np.concatenate([part["classes"] for part in describe(cluster).values()])
-            class_weight = class_weights_of(job.fit.class_weight, classes_of(classes)[0])
-            trained = train_on_cluster(cluster, training, class_weight)
+            opened = on_cluster(client, source, training.n_jobs, timeout)
+            cluster = stack.enter_context(opened)
+            rows = of_classes(cluster)
+            classes, _ = classes_of(rows.classes)
+            class_weight = class_weights_of(job.fit.class_weight, classes)
+            task = PlacedTask(rows, class_weight, job.fit.multi_class)
+            run_options = replace(training.options, interruption=cluster.interruption)
+            outcome = train(replace(training, options=run_options), task)
     except ClusterError as error:
         raise CommandError(str(error)) from None
-    assert trained.classes is not None
-    classes, _ = classes_of(trained.classes)
-    outcome = trained.outcome
-    if trained.error is not None:
-        voice.tell(f"the cluster failed: {trained.error}")
+    if task.error is not None:
+        voice.tell(f"the cluster failed: {task.error}")
+    scheme: Scheme = "ovo" if task.pairs else "ovr"
     parameters = parameters_of(training, job.fit, class_weight)
-    fitted = fitted_of(training.options.tol, outcome, outcome.W[:-1].T, classes, "ovr", parameters)
+    fitted = fitted_of(training.options.tol, outcome, outcome.W[:-1].T, classes, scheme, parameters)
     about = {
-        "rows": trained.rows.n, "features": trained.rows.d, "files": len(files),
+        "rows": rows.n, "features": rows.features, "files": len(files),
         **columns_of(job.read, job.prepare),
     }  # fmt: skip
-    voice.detail(rows=trained.rows.n, features=trained.rows.d, files=len(files))
-    voice.tell(f"{trained.rows.n:,} rows, {trained.rows.d:,} features, {classes.size} classes")
+    voice.detail(rows=rows.n, features=rows.features, files=len(files))
+    voice.tell(f"{rows.n:,} rows, {rows.features:,} features, {classes.size} classes")
     return replace(fitted, model=replace(fitted.model, data=about, feature_names=names))

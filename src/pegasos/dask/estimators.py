@@ -2,28 +2,45 @@
 
 from __future__ import annotations
 
+import inspect
 import time
 import warnings
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from pegasos.arguments import whole
-from pegasos.dask.fitting import Fitted, on_cluster, train_on_cluster
-from pegasos.dask.path import cross_validate_on_cluster
 from pegasos.dask.predictions import by_chunks
 from pegasos.estimators import cv, linear
 from pegasos.estimators.base import LinearClassifier
-from pegasos.estimators.classifier import users_level
+from pegasos.estimators.classifier import has_probabilities, users_level
+from pegasos.estimators.devices import refuse
 from pegasos.sites.cluster.client import DEFAULT_TIMEOUT, check_timeout, client_of
-from pegasos.sites.cluster.cluster import Cluster
+from pegasos.sites.cluster.placed import of_classes, on_cluster
 from pegasos.sites.cluster.source import Source, is_collection, names_of, source_of
-from pegasos.solvers import Solver
-from pegasos.tasks.training import Training
+from pegasos.sites.placed import Dealt
+from pegasos.tasks.path import Path
+from pegasos.tasks.probability import method_of
+from pegasos.tasks.training import PlacedTask, Training
+
+
+def like(local: type[LinearClassifier]) -> Any:
+    """Constructors show the parameters of the local class, too: they are passed on to it."""
+
+    def decorate(cls: type[LinearClassifier]) -> type[LinearClassifier]:
+        init: Any = cls.__init__
+        own = inspect.signature(init).parameters.values()
+        theirs = inspect.signature(local.__init__).parameters.values()
+        named = [p for p in own if p.kind is p.KEYWORD_ONLY]
+        init.__signature__ = inspect.Signature([*theirs, *named])
+        return cls
+
+    return decorate
 
 
 class ClusterClassifier(LinearClassifier):
@@ -31,8 +48,8 @@ class ClusterClassifier(LinearClassifier):
 
     client: Any
     timeout: float
-    multi_class = "ovr"  # no parameter: there is no other here
     _local: type[LinearClassifier]  # the same on one machine
+    _elsewhere = "on a cluster"
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters, but for the client: it can be neither copied nor saved."""
@@ -73,6 +90,18 @@ class ClusterClassifier(LinearClassifier):
         self._check_names(X)
         return by_chunks(X, self._plain().predict, self.classes_[:0], None)
 
+    @available_if(has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Any:
+        """(n, classes); of a Dask collection a Dask array, lazily."""
+        if not is_collection(X):
+            return super().predict_proba(X)
+        check_is_fitted(self, "calibrators_")
+        self._check_names(X)
+        plain, count = self._plain(), len(self.classes_)
+        plain.set_params(probability=self.probability)
+        plain.calibrators_ = self.calibrators_
+        return by_chunks(X, plain.predict_proba, np.empty((0, 0)), count)
+
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The accuracy; of Dask collections, computed now."""
         if not is_collection(X):
@@ -110,40 +139,41 @@ class ClusterClassifier(LinearClassifier):
             setattr(plain, name, getattr(self, name))
         return plain
 
-    def _on_cluster(self, stack: ExitStack, training: Training, source: Source) -> Cluster:
-        """The rows on the workers, for as long as ``stack``."""
+    def _on_cluster(
+        self, stack: ExitStack, began: float, C: Any, lam: Any, source: Source, **given: Any
+    ) -> tuple[Training, PlacedTask]:
+        """The rows on the workers, for as long as ``stack``, and how to train on them."""
+        instead = "leave it out, or train with pegasos.LinearSVC on one machine"
+        refuse(self, self._elsewhere, instead, device=self.device, **given)
+        training = self._training(stack, began, C, lam)
         timeout = check_timeout(self.timeout)
-        return stack.enter_context(on_cluster(client_of(self.client), source, training, timeout))
-
-    def _keep(self, fitted: Fitted, source: Source) -> None:
-        """Store the model; raise if the cluster failed, after the last certified one is kept."""
-        assert fitted.classes is not None
-        self.classes_, self._labels, self._pairs = fitted.classes, None, False
-        self.n_features_in_ = fitted.rows.d
+        opened = on_cluster(client_of(self.client), source, training.n_jobs, timeout)
+        cluster = stack.enter_context(opened)
+        options = replace(training.options, interruption=cluster.interruption)
+        rows = of_classes(cluster)
+        self.n_features_in_ = rows.features
         self._forget("feature_names_in_")
         if source.names is not None:
             self.feature_names_in_ = np.array(source.names, dtype=object)
-        self._store_calibrators(None)
-        self._store(fitted.outcome, warn=fitted.error is None)
-        if fitted.error is not None:
-            raise fitted.error
+        task = PlacedTask(rows, self.class_weight, self.multi_class)
+        return replace(training, options=options), task
 
 
-class LinearSVC(ClusterClassifier):
+@like(linear.LinearSVC)
+class LinearSVC(ClusterClassifier, linear.LinearSVC):
     """``pegasos.LinearSVC`` on a Dask cluster: rows stay on their workers.
 
     Parameters
     ----------
-    C, lam, loss, solver, tol, intercept, fit_intercept, intercept_scaling, class_weight,
-    max_iter, max_time, random_state, callbacks, verbose : as in ``pegasos.LinearSVC``; the
-        solvers are ``"auto"``, ``"dual"``, ``"newton"`` and ``"interior"``. More than two classes
-        are trained each against the rest. An iteration of ``dual`` is a round: the weights go to
-        all workers, and their changes come back.
-    n_jobs : threads of a worker's tasks; None: as many as the worker has.
     timeout : seconds without a sign of life after which a worker is given up, and its rows are
         computed again on others.
     client : a ``dask.distributed.Client``; None takes the default one. It is no part of
         ``get_params``, and is neither copied nor saved.
+    n_jobs : threads of a worker's tasks; None: as many as the worker has.
+    C, lam, loss, ... : as in ``pegasos.LinearSVC``; the solvers are ``"auto"``, ``"dual"``,
+        ``"newton"`` and ``"interior"``. An iteration of ``dual`` is a round: the weights go to all
+        workers, and their changes come back. Not offered are ``multi_class="crammer_singer"``,
+        ``warm_start``, ``prune``, checkpoints and ``device``: the error says so.
 
     ``fit`` takes Dask arrays (dense, or of CSR chunks), data frames, or delayed parts. A worker
     that is killed, stopped or cut off costs a few rounds: its rows are computed again elsewhere.
@@ -159,58 +189,30 @@ class LinearSVC(ClusterClassifier):
     _local = linear.LinearSVC
 
     def __init__(
-        self,
-        *,
-        C: float = 1.0,
-        lam: float | None = None,
-        loss: Literal["hinge", "squared_hinge"] = "hinge",
-        solver: str | Solver = "auto",
-        tol: float = 1e-3,
-        intercept: Literal["auto", "none", "regularized", "free"] = "auto",
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        class_weight: Any = None,
-        max_iter: float | None = None,
-        max_time: float | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        callbacks: Any = (),
-        verbose: int = 0,
-        timeout: float = DEFAULT_TIMEOUT,
-        client: Any = None,
+        self, *, timeout: float = DEFAULT_TIMEOUT, client: Any = None, **parameters: Any
     ) -> None:
         """Keep the parameters; they are checked by ``fit``."""
-        self.C = C
-        self.lam = lam
-        self.loss = loss
-        self.solver = solver
-        self.tol = tol
-        self.intercept = intercept
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.callbacks = callbacks
-        self.verbose = verbose
+        super().__init__(**parameters)
         self.timeout = timeout
         self.client = client
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, eval_set: Any = None) -> Self:
         """Train on Dask collections, or on a list of delayed (X, y) or (X, y, weight) parts."""
         began = time.perf_counter()
         with ExitStack() as stack:
-            training = self._options(stack, began, self.C, self.lam)
             source = source_of(X, y, sample_weight)
-            cluster = self._on_cluster(stack, training, source)
-            fitted = train_on_cluster(cluster, training, self.class_weight)
-        self._keep(fitted, source)
+            method = method_of(self.probability)
+            training, task = self._on_cluster(
+                stack, began, self.C, self.lam, source, eval_set=eval_set
+            )
+            self._learn(training, task, method)
+        if task.error is not None:
+            raise task.error
         return self
 
 
-class LinearSVCCV(ClusterClassifier, cv.ChoosesC):
+@like(cv.LinearSVCCV)
+class LinearSVCCV(ClusterClassifier, cv.LinearSVCCV):
     """``LinearSVC`` on a cluster, with C chosen by cross-validation there.
 
     All folds are lanes of the same rounds; each C starts from the duals of the one before. Rows are
@@ -218,94 +220,53 @@ class LinearSVCCV(ClusterClassifier, cv.ChoosesC):
 
     Parameters
     ----------
-    Cs : values of C; a number of them is that many from 1e-4 to 1e4, evenly in their logarithms.
     cv : number of folds.
-    refit : False leaves the fit on all rows out.
-    rule : ``"best"`` mean accuracy, or ``"one_se"``: the smallest C within one standard error.
-    loss, solver, tol, ..., timeout, client : as in ``LinearSVC``.
+    timeout, client, n_jobs : as in ``LinearSVC``.
+    Cs, rule, refit, loss, ... : as in ``pegasos.LinearSVCCV``; scores are accuracies.
 
     Attributes
     ----------
     C_, best_score_, best_index_, Cs_, scores_, path_, cv_results_ : as in
-        ``pegasos.LinearSVCCV``; scores are accuracies, an epoch of ``path_`` is a round, and it has
-        no coefficients.
+        ``pegasos.LinearSVCCV``; an epoch of ``path_`` is a round.
     coef_, intercept_, certificate_, ... : of the fit on all rows at C_.
     """
 
     _local = cv.LinearSVCCV
 
     def __init__(
-        self,
-        *,
-        Cs: Any = 10,
-        cv: int = 5,
-        refit: bool = True,
-        rule: Literal["best", "one_se"] = "best",
-        loss: Literal["hinge", "squared_hinge"] = "hinge",
-        solver: str | Solver = "auto",
-        tol: float = 1e-3,
-        intercept: Literal["auto", "none", "regularized", "free"] = "auto",
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        class_weight: Any = None,
-        max_iter: float | None = None,
-        max_time: float | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        callbacks: Any = (),
-        verbose: int = 0,
-        timeout: float = DEFAULT_TIMEOUT,
-        client: Any = None,
+        self, *, timeout: float = DEFAULT_TIMEOUT, client: Any = None, **parameters: Any
     ) -> None:
         """Keep the parameters; they are checked by ``fit``."""
-        self.Cs = Cs
-        self.cv = cv
-        self.refit = refit
-        self.rule = rule
-        self.loss = loss
-        self.solver = solver
-        self.tol = tol
-        self.intercept = intercept
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.callbacks = callbacks
-        self.verbose = verbose
+        super().__init__(**parameters)
         self.timeout = timeout
         self.client = client
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Self:
         """Choose C, then train on all rows with it."""
         began = time.perf_counter()
+        if params:
+            raise ValueError(
+                f"fit got {', '.join(params)}: folds and scores on a cluster take none"
+            )
         Cs = cv.strengths(self.Cs)
         folds = whole("cv", self.cv)
         if folds < 2:
             raise ValueError(f"cv must be at least 2 folds, got {self.cv}")
-        self._check_rule()
+        self._check_choices()
         with ExitStack() as stack:
-            training = self._options(stack, began, float(Cs[0]), None)
             source = source_of(X, y, sample_weight)
-            cluster = self._on_cluster(stack, training, source)
-            some = cv.hurried(training)
-            path, error = cross_validate_on_cluster(cluster, some, Cs, folds, self.class_weight)
-            self.path_, self.Cs_, self.scores_ = path, path.C, path.scores
-            if error is not None:
-                raise error
-            self._store_path(path, self._choose(path))
-            if path.ended is not None:
-                warnings.warn(
-                    f"The path over C stopped ({path.ended}) before its end: {self.C_:g} is the "
-                    "best of those that were tried.",
-                    ConvergenceWarning,
-                    stacklevel=users_level(),
-                )
-            if not self.refit or path.ended == "interrupted":
-                return self
-            at_best = replace(training, C=self.C_)
-            fitted = train_on_cluster(cluster, at_best, self.class_weight)
-        self._keep(fitted, source)
+            training, task = self._on_cluster(stack, began, float(Cs[0]), None, source)
+            self._pick(training, task, Cs, Dealt(folds, training.options.seed))
+        if task.error is not None:
+            raise task.error
         return self
+
+    def _refits(self, path: Path) -> bool:
+        if path.ended is not None:
+            warnings.warn(
+                f"The path over C stopped ({path.ended}) before its end: the best of the C that "
+                "were tried is taken.",
+                ConvergenceWarning,
+                stacklevel=users_level(),
+            )
+        return self.refit and path.ended != "interrupted"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 
 from pegasos.arguments import functions
-from pegasos.dask.fitting import on_cluster, train_on_cluster
 from pegasos.limits import Limits
 from pegasos.losses import Loss
 from pegasos.outcome import Callback
@@ -17,9 +17,11 @@ from pegasos.problem import Intercept
 from pegasos.result import Result
 from pegasos.run_options import RunOptions
 from pegasos.sites.cluster.client import DEFAULT_TIMEOUT, check_timeout, client_of
+from pegasos.sites.cluster.placed import of_signs, on_cluster
 from pegasos.sites.cluster.source import source_of
 from pegasos.solve import check_loss, check_scaling, check_tol, resolve_intercept
 from pegasos.solvers import Solver, by_name
+from pegasos.tasks.lanes import one_vs_rest
 from pegasos.tasks.training import Training
 
 
@@ -72,8 +74,11 @@ def solve(
         ),
     )  # fmt: skip
     source = source_of(X, y, sample_weight)
-    with on_cluster(client_of(client), source, training, check_timeout(timeout)) as cluster:
-        fitted = train_on_cluster(cluster, training, None, signs=True)
-    if fitted.error is not None:
-        raise fitted.error
-    return Result.of(fitted.outcome, single=fitted.classes is not None)
+    with on_cluster(client_of(client), source, n_jobs, check_timeout(timeout)) as cluster:
+        problem, single = of_signs(cluster, training, one_vs_rest(np.ones(2)))
+        options = replace(training.options, interruption=cluster.interruption, scalar=single)
+        outcome = training.run(problem, options)
+        error = cluster.error
+    if error is not None:
+        raise error
+    return Result.of(outcome, single=single)

@@ -31,10 +31,10 @@ from pegasos.rows import IN_PLACE
 from pegasos.sites import Blocks
 from pegasos.solve import rows_of
 from pegasos.tasks.checkpoints import saved_training
-from pegasos.tasks.decision import chosen, decision
+from pegasos.tasks.decision import chosen, counted_votes, decision
 from pegasos.tasks.labels import check_classes_weigh, classes_and_codes
 from pegasos.tasks.options import checked_training
-from pegasos.tasks.probability import Calibrator, class_probabilities
+from pegasos.tasks.probability import Calibrator, class_probabilities, probabilities
 from pegasos.tasks.training import Task, Training, not_proven
 
 _MAY_DIFFER = {
@@ -49,6 +49,7 @@ class LinearClassifier(Classifier):
 
     _labels: Literal["dense", "sparse"] | None = None  # y was an indicator matrix
     _pairs: bool = False  # pairs of classes were trained, and vote
+    _elsewhere: str | None = None  # where rows are, if not on one machine
     _kept: Mapping[str, Mapping[str, Any]] = MappingProxyType({})  # what a file had of the fit
 
     def decision_function(self, X: Any) -> Any:
@@ -58,9 +59,7 @@ class LinearClassifier(Classifier):
         """
         check_is_fitted(self, "coef_")
         if self._on_device(X):
-            scores = gpu_part("predicting").scores_on_device(X, self.coef_, self.intercept_)
-            scores = scores[:, 0] if len(self.classes_) == 2 else scores
-            return gpu_part("results").like(X)(scores)
+            return self._scores_there(X)
         # A value that is not finite shows in the scores, which are fewer to look through.
         X = validate_data(
             self, X, accept_sparse="csr", dtype=READ_TYPES, reset=False,
@@ -73,6 +72,18 @@ class LinearClassifier(Classifier):
             assert_all_finite(X, input_name="X")
         return scores.ravel() if count == 2 and scores.shape[1] == 1 else scores
 
+    def _scores_there(self, X: Any) -> Any:
+        """The same where X is, as an array like it."""
+        predicting = gpu_part("predicting")
+        scores, count = (
+            predicting.scores_on_device(X, self.coef_, self.intercept_),
+            len(self.classes_),
+        )
+        if self._pairs and count > 2:
+            scores = counted_votes(to_host(scores), count)
+        ravel = count == 2 and scores.shape[1] == 1
+        return predicting.like(X)(scores[:, 0] if ravel else scores)
+
     def predict(self, X: Any) -> Any:
         """The class with the largest score; of many labels, those with a positive one.
 
@@ -80,7 +91,7 @@ class LinearClassifier(Classifier):
         """
         scores = self.decision_function(X)
         if self._labels is not None:
-            found = (scores > 0).astype(np.int64).reshape(-1, len(self.classes_))
+            found = (to_host(scores) > 0).astype(np.int64).reshape(-1, len(self.classes_))
             return sparse.csr_matrix(found) if self._labels == "sparse" else found
         if self._on_device(X):
             return gpu_part("predicting").classes_on_device(scores, self.classes_)
@@ -100,16 +111,22 @@ class LinearClassifier(Classifier):
         return is_device_array(X) or (is_tensor(X) and fitted_there)
 
     @available_if(has_probabilities)  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any) -> Any:
         """(n, classes), rows of sum 1; with ``probability`` only.
 
         ``predict`` goes by the scores: where a class's probability is near 0.5, or several are
         alike, the likeliest class may be another.
         """
         check_is_fitted(self, "calibrators_")
+        count = len(self.classes_)
+        if self._on_device(X):
+            predicting = gpu_part("predicting")
+            scores = to_host(predicting.scores_on_device(X, self.coef_, self.intercept_))
+            found = probabilities(self.calibrators_, scores, count, self._pairs)
+            return predicting.like(X)(found)
         X = validate_data(self, X, accept_sparse="csr", dtype=READ_TYPES, reset=False)
         return class_probabilities(
-            X, self.coef_, self.intercept_, self.calibrators_, len(self.classes_), self._pairs
+            X, to_host(self.coef_), to_host(self.intercept_), self.calibrators_, count, self._pairs
         )
 
     def sparsify(self) -> Self:

@@ -10,30 +10,31 @@ from sklearn.model_selection import StratifiedKFold
 
 from pegasos.certificate import Floats
 from pegasos.estimators.classifier import warn_of_no_probabilities
-from pegasos.tasks.decision import products
+from pegasos.sites.placed import Dealt, Fold, Folds
+from pegasos.tasks.cross_validation import cross_validate
 from pegasos.tasks.labels import Codes
-from pegasos.tasks.path import Fold, cross_validate
 from pegasos.tasks.probability import Calibrator, fit_calibrator
-from pegasos.tasks.training import Task, Training
+from pegasos.tasks.training import AnyTask, Training
 
 _FOLDS = 5
 
 
 def calibrate(
-    training: Training, task: Task, method: str, C: float, folds: list[Fold] | None = None
+    training: Training, task: AnyTask, method: str, C: float, folds: Folds | None = None
 ) -> list[Calibrator] | None:
     """A calibrator per lane, from models of folds at C; None if that was stopped."""
-    folds = stratified(task.codes) if folds is None else folds
+    if folds is None:
+        codes = task.codes
+        folds = Dealt(_FOLDS, training.options.seed) if codes is None else stratified(codes)
     own = training.options.of(f"calibration-{C:.17g}")
     path = cross_validate(
         replace(training, options=replace(own, callbacks=(), eager=False)),
         task,
         np.array([C]),
         folds,
-        lambda *_: 0.0,
         keep_models=True,
     )
-    if np.isnan(path.scores).any():
+    if np.isnan(path.certificate.primal).any():
         warn_of_no_probabilities()
         return None
     assert path.coef is not None
@@ -42,18 +43,11 @@ def calibrate(
 
 
 def calibrators_of(
-    task: Task, method: str, folds: list[Fold], coefs: Floats, intercepts: Floats
+    task: AnyTask, method: str, folds: Folds, coefs: Floats, intercepts: Floats
 ) -> list[Calibrator]:
     """A calibrator per lane, from coefficients (folds, lanes, d) and intercepts (folds, lanes)."""
-    rows = np.concatenate([test for _, test in folds])
-    scores = np.concatenate(
-        [
-            products(task.X[test], coef, intercept)
-            for (_, test), coef, intercept in zip(folds, coefs, intercepts, strict=True)
-        ]
-    )
-    weight = None if task.sample_weight is None else task.sample_weight[rows, 0]
-    return from_scores(scores, task.codes[rows], weight, method, task.pairs, task.binary)
+    scores, codes, weight = task.held_out(folds, coefs, intercepts)
+    return from_scores(scores, codes, weight, method, task.pairs, task.binary)
 
 
 def from_scores(

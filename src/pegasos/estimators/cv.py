@@ -19,21 +19,22 @@ from sklearn.metrics import get_scorer
 from sklearn.model_selection import check_cv
 from sklearn.utils import Bunch
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.multiclass import type_of_target
 
 from pegasos.arguments import floats, whole
 from pegasos.devices import on_device
 from pegasos.estimators.base import LinearClassifier
 from pegasos.estimators.calibration import calibrate, calibrators_of
 from pegasos.estimators.classifier import users_level
-from pegasos.estimators.devices import check_on_device, choose_on_device
+from pegasos.estimators.devices import data_on_device, is_indicator, task_on_device
 from pegasos.estimators.linear import model_of
 from pegasos.limits import Limits
 from pegasos.losses import Loss
+from pegasos.sites.placed import Folds
 from pegasos.solvers import Solver
-from pegasos.tasks.path import Fold, Path, Score, cross_validate
+from pegasos.tasks.cross_validation import cross_validate
+from pegasos.tasks.path import Path, Score
 from pegasos.tasks.probability import Calibrator, method_of
-from pegasos.tasks.training import Task, Training, train
+from pegasos.tasks.training import AnyTask, Task, Training, train
 
 _PATH_TIME = 0.8  # of max_time: the rest is for the fit on all rows
 
@@ -158,43 +159,62 @@ class LinearSVCCV(ChoosesC):
         routed = self._routed(sample_weight, params)
         with ExitStack() as stack:
             training = self._training(stack, began, 1.0, None)
-            if on_device(X, self.device):
-                check_on_device(self)
-                limits = most_of(training.options.limits)
-                choose_on_device(self, training, Cs, X, y, sample_weight, limits)
-                return self
-            X, y, weight = self._checked_data(X, y, sample_weight)
-            if type_of_target(y).startswith("multilabel"):
+            if there := on_device(X, self.device):
+                X, y, weight = data_on_device(self, X, y, sample_weight)
+            else:
+                X, y, weight = self._checked_data(X, y, sample_weight)
+            if is_indicator(y):
                 raise ValueError("LinearSVCCV takes classes, not labels: fit one for each column")
-            task = self._task(X, y, weight)
-            labels, codes = task.classes[task.codes], task.codes
+            task: AnyTask
+            if there:
+                task = task_on_device(self, training, X, y, weight)
+            else:
+                task = self._task(X, y, weight)
+            codes = task.codes
+            assert codes is not None
+            labels = task.classes[codes]
+            rows = np.broadcast_to(np.zeros(1), (labels.size, 1)) if there else X
             splitter = check_cv(self.cv, labels, classifier=True)
             folds = [
                 (np.arange(codes.size)[train_rows], np.arange(codes.size)[test_rows])
-                for train_rows, test_rows in splitter.split(X, labels, **routed.splitter.split)
+                for train_rows, test_rows in splitter.split(rows, labels, **routed.splitter.split)
             ]
             if not folds:
                 raise ValueError("cv yields no folds; a generator can be used only once")
             depends = {"cv": [rows for fold in folds for rows in fold]}
             training = self._saved(stack, training, X, y, weight, depends)
-            path = cross_validate(
-                hurried(training.of("path")),
-                task,
-                Cs,
-                folds,
-                self._scoring(task, labels, folds, routed.scorer.score),
-                patience=self.patience,
-            )
-            best = self._choose(path)
-            final = replace(training, C=float(path.C[best]))
-            name = f"best-{final.C:.17g}"  # where the path was cut short, C may change later
-            outcome = train(final.of(name), task) if self.refit else None
-            self._store_path(path, best)
-            self.classes_, self._pairs = task.classes, bool(task.pairs)
-            if outcome is not None:
-                self._store(outcome)
-                self._store_calibrators(self._calibrators(training, task, folds))
+            score = None
+            if isinstance(task, Task):
+                score = self._scoring(task, labels, folds, routed.scorer.score)
+            self._pick(training, task, Cs, folds, score)
         return self
+
+    def _pick(
+        self,
+        training: Training,
+        task: AnyTask,
+        Cs: NDArray[np.float64],
+        folds: Folds,
+        score: Score | None = None,
+    ) -> None:
+        """Choose C and train with it, wherever the rows are, and keep what comes of it."""
+        some = hurried(training.of("path"))
+        path = cross_validate(some, task, Cs, folds, score, patience=self.patience)
+        if task.error is not None:
+            self.path_, self.Cs_, self.scores_ = path, path.C, path.scores
+            return
+        best = self._choose(path)
+        final = replace(training, C=float(path.C[best]))
+        name = f"best-{final.C:.17g}"  # where the path was cut short, C may change later
+        outcome = train(final.of(name), task) if self._refits(path) else None
+        self._store_path(path, best)
+        self.classes_, self._pairs, self._labels = task.classes, bool(task.pairs), None
+        if outcome is not None:
+            self._store(task.returned(outcome), warn=task.error is None)
+            self._store_calibrators(self._calibrators(training, task, folds))
+
+    def _refits(self, path: Path) -> bool:  # noqa: ARG002 - a cluster looks at how it ended
+        return bool(self.refit)
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """The score by ``scoring``."""
@@ -250,7 +270,7 @@ class LinearSVCCV(ChoosesC):
         return score
 
     def _calibrators(
-        self, training: Training, task: Task, folds: list[Fold]
+        self, training: Training, task: AnyTask, folds: Folds
     ) -> list[Calibrator] | None:
         method = method_of(self.probability)
         if method is None:

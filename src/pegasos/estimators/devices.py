@@ -1,92 +1,83 @@
-"""What the linear estimators do where rows are on a device."""
+"""From what users give to rows that are elsewhere, and what is not offered there."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import importlib
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import check_cv
+from scipy import sparse
+from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import _check_feature_names
 
-from pegasos.devices import gpu_part, is_tensor
-from pegasos.outcome import Outcome
+from pegasos.devices import gpu_part, is_tensor, to_host
 from pegasos.solve import chunk_arrays
-from pegasos.tasks.training import Training
+from pegasos.tasks.training import PlacedTask, Training
 
-_ON_THE_CPU = {
-    "multi_class": "ovr", "probability": False, "warm_start": False, "prune": None,
-    "checkpoint": None, "resume": None,
-}  # fmt: skip
-
-
-def check_on_device(estimator: Any, **given: Any) -> None:
-    """Raise ValueError for options that only the CPU knows; ``given`` must be None."""
-    for name, plain in _ON_THE_CPU.items():
-        if getattr(estimator, name, plain) != plain:
-            raise ValueError(
-                f"{name}={getattr(estimator, name)!r} is not offered on a device: leave it, or "
-                "device, out"
-            )
-    for name, value in given.items():
-        if value is not None:
-            raise ValueError(f"{name} is not offered on a device: leave it, or device, out")
+# Options that only the CPU knows, and what leaves them out.
+NOT_OFFERED: Mapping[str, Any] = MappingProxyType(
+    {"warm_start": False, "prune": None, "checkpoint": None, "resume": None, "patience": None}
+)
 
 
-def fit_on_device(estimator: Any, training: Training, X: Any, y: Any, sample_weight: Any) -> None:
-    """The fit of a ``LinearSVC``."""
-    fitting, task = _task(estimator, training, X, y, sample_weight)
-    outcome = fitting.train_on_device(training, task)
-    estimator._forget(
-        "_online", "t_", "_duals", "pruning_", "best_epoch_", "best_validation_score_"
-    )
-    _store(estimator, X, task, outcome)
+def refuse(estimator: Any, where: str, instead: str, **given: Any) -> None:
+    """Raise ValueError for options that a place does not offer; ``given`` must be None."""
+    plain = {**NOT_OFFERED, **dict.fromkeys(given)}
+    values = {name: getattr(estimator, name, plain[name]) for name in NOT_OFFERED} | given
+    if estimator.multi_class == "crammer_singer":
+        values["multi_class"], plain["multi_class"] = estimator.multi_class, "ovr"
+    for name, value in values.items():
+        if value is plain[name]:
+            continue
+        told = f"{name}={value!r}" if isinstance(value, str | int | float) else name
+        raise ValueError(f"{told} is not offered {where}: {instead}")
+    if getattr(estimator, "scoring", None) not in (None, "accuracy"):
+        raise ValueError(f"scoring={estimator.scoring!r}: {where} it is the accuracy")
 
 
-def choose_on_device(
-    estimator: Any, training: Training, Cs: Any, X: Any, y: Any, sample_weight: Any, limits: Any
-) -> None:
-    """The fit of a ``LinearSVCCV``."""
-    if estimator.scoring not in (None, "accuracy"):
-        raise ValueError(f"scoring={estimator.scoring!r}: on a device it is the accuracy")
-    if estimator.patience is not None:
-        raise ValueError("patience is not offered on a device, where all C are trained together")
-    _, task = _task(estimator, training, X, y, sample_weight)
-    labels = task.classes[task.codes.cpu().numpy()]
-    splitter = check_cv(estimator.cv, labels, classifier=True)
-    every = np.arange(labels.size)
-    nothing = np.broadcast_to(np.zeros(1), (labels.size, 1))
-    folds = [(every[a], every[b]) for a, b in splitter.split(nothing, labels)]
-    if not folds:
-        raise ValueError("cv yields no folds; a generator can be used only once")
-    path_part = gpu_part("path")
-    hurried = replace(training, options=replace(training.options, limits=limits))
-    path = path_part.cross_validate_on_device(hurried, task, Cs, folds)
-    best = estimator._choose(path)
-    outcome = None
-    if estimator.refit:
-        chosen = path_part.with_strength(training, float(path.C[best]))
-        outcome = gpu_part("fitting").train_on_device(chosen, task)
-    estimator._store_path(path, best)
-    _store(estimator, X, task, outcome)
-
-
-def _task(estimator: Any, training: Training, X: Any, y: Any, weight: Any) -> tuple[Any, Any]:
+def data_on_device(estimator: Any, X: Any, y: Any, weight: Any) -> tuple[Any, Any, Any]:
+    """X, y and the weights, if the device offers what is asked for."""
+    refuse(estimator, "on a device", "leave it, or device, out")
+    gpu_part("predicting")  # which says what to install
     X, y, weight = chunk_arrays(X, y, weight, estimator.n_jobs)
     if y is None:
         raise ValueError(
             f"This {type(estimator).__name__} estimator requires y to be passed, but the target y "
             "is None."
         )
-    fitting = gpu_part("fitting")
-    task = fitting.device_task(training, X, y, weight, estimator.class_weight, estimator.device)
-    return fitting, task
+    if not sparse.issparse(y) and np.ndim(y) == 2:
+        y = np.asarray(to_host(y))  # an indicator matrix is taken column by column
+    return X, y, weight
 
 
-def _store(estimator: Any, X: Any, task: Any, outcome: Outcome | None) -> None:
-    estimator.classes_, estimator._pairs, estimator._labels = task.classes, False, None
-    estimator.n_features_in_ = task.rows.d
-    estimator._forget("calibrators_")
+def is_indicator(y: Any) -> bool:
+    """Whether y has a column for each label; the type of many classes takes its time to see."""
+    if not sparse.issparse(y) and np.ndim(y) != 2:
+        return False
+    return str(type_of_target(y)) == "multilabel-indicator"
+
+
+def labels_on_device(estimator: Any, training: Training, X: Any, y: Any, weight: Any) -> Any:
+    """The rows of an indicator matrix, on the device."""
+    found = _placed().of_labels(training, X, y.shape[1], y.shape[0], weight, estimator.device)
+    _know(estimator, X, found)
+    return found
+
+
+def task_on_device(estimator: Any, training: Training, X: Any, y: Any, weight: Any) -> PlacedTask:
+    """The rows and their classes, on the device."""
+    found = _placed().of_classes(training, X, y, weight, estimator.device)
+    _know(estimator, X, found)
+    return PlacedTask(found, estimator.class_weight, estimator.multi_class)
+
+
+def _placed() -> Any:
+    return importlib.import_module("pegasos.sites.device.placed")
+
+
+def _know(estimator: Any, X: Any, rows: Any) -> None:
+    """The columns, and their names."""
+    estimator.n_features_in_ = rows.features
     _check_feature_names(estimator, None if is_tensor(X) else X, reset=True)
-    if outcome is not None:
-        estimator._store(gpu_part("results").returned_like(X, outcome, None))

@@ -11,21 +11,25 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.utils.multiclass import type_of_target
 
 from pegasos.arguments import number, whole
 from pegasos.devices import on_device
 from pegasos.estimators.calibration import calibrate
-from pegasos.estimators.devices import check_on_device, fit_on_device
+from pegasos.estimators.devices import (
+    data_on_device,
+    is_indicator,
+    labels_on_device,
+    task_on_device,
+)
 from pegasos.estimators.online import PartialFit
 from pegasos.estimators.validation import Validation, checked_set
 from pegasos.losses import Loss
 from pegasos.outcome import Outcome
-from pegasos.solvers import DualCoordinate, Solver
+from pegasos.solvers import DualCoordinate, InteriorPoint, Solver
 from pegasos.tasks.labels import pair_sizes
 from pegasos.tasks.multilabel import train_labels
 from pegasos.tasks.probability import method_of
-from pegasos.tasks.training import Task, Training, train
+from pegasos.tasks.training import AnyTask, Task, Training, train
 
 
 class LinearSVC(PartialFit):
@@ -164,46 +168,61 @@ class LinearSVC(PartialFit):
                 )
             if self.warm_start and training.solver and not training.solver.warm_starts:
                 raise ValueError(f"solver {training.solver.name!r} would ignore warm_start=True")
-            if on_device(X, self.device):
-                check_on_device(self, eval_set=eval_set)
-                fit_on_device(self, training, X, y, sample_weight)
-                return self
-            X, y, weight = self._checked_data(X, y, sample_weight)
-            if type_of_target(y) == "multilabel-indicator":
+            if there := on_device(X, self.device):
+                X, y, weight = data_on_device(self, X, y, sample_weight)
+            else:
+                X, y, weight = self._checked_data(X, y, sample_weight)
+            if is_indicator(y):
                 if eval_set is not None:
                     raise ValueError("eval_set is for classes: y is an indicator matrix of labels")
                 training = self._saved(stack, training, X, y, weight)
-                return self._fit_labels(training, X, y, weight)
+                return self._fit_labels(training, X, y, weight, there=there)
             if self.prune is not None:
                 raise ValueError("prune is for labels: y as an indicator matrix")
-            self._forget("_online", "t_")
-            task = self._task(X, y, weight)
+            task: AnyTask
+            if there:
+                task = task_on_device(self, training, X, y, weight)
+            else:
+                task = self._task(X, y, weight)
             duals = self._previous_duals(task)
             held_out = None if eval_set is None else checked_set(eval_set)
             options = replace(training.options, keep_duals=self.warm_start)
             training = replace(training, options=options)
             depends = {"start": duals, "eval_set": held_out}
             training = self._saved(stack, training, X, y, weight, depends)
-            if eval_set is None:
-                validation = None
-                outcome = train(training, task, duals)
-            else:
-                outcome, validation = self._validated(training, task, eval_set, duals)
-            self._forget("_duals", "pruning_")
-            self.classes_, self._labels, self._pairs = task.classes, None, bool(task.pairs)
-            if self.warm_start:
-                self._duals = outcome.duals if task.pairs else [outcome.duals]
-            self._store_validated(outcome, validation)
-            self._store_calibrators(None)
-            if method is not None and self.stop_reason_ not in ("interrupted", "callback"):
-                self._store_calibrators(calibrate(training, task, method, self.C))
+            self._learn(training, task, method, eval_set, duals)
         return self
 
+    def _learn(
+        self,
+        training: Training,
+        task: AnyTask,
+        method: str | None,
+        eval_set: Any = None,
+        duals: Any = None,
+    ) -> None:
+        """Train on classes, wherever their rows are, and keep what comes of it."""
+        self._forget("_online", "t_")
+        if eval_set is None:
+            validation = None
+            outcome = train(training, task, duals)
+        else:
+            outcome, validation = self._validated(training, task, eval_set, duals)
+        self._forget("_duals", "pruning_")
+        self.classes_, self._labels, self._pairs = task.classes, None, bool(task.pairs)
+        if self.warm_start:
+            self._duals = outcome.duals if task.pairs else [outcome.duals]
+        self._store_validated(task, outcome, validation)
+        self._store_calibrators(None)
+        stopped = self.stop_reason_ in ("interrupted", "callback", "cluster_failed")
+        if method is not None and not stopped:
+            self._store_calibrators(calibrate(training, task, method, self.C))
+
     def _validated(
-        self, training: Training, task: Task, eval_set: Any, duals: Any
+        self, training: Training, task: AnyTask, eval_set: Any, duals: Any
     ) -> tuple[Outcome, Validation]:
         """Train with an eye on the validation set."""
-        if task.pairs:
+        if task.pairs and isinstance(task, Task):
             raise ValueError(
                 "eval_set needs lanes that are trained together: not multi_class='ovo'"
             )
@@ -219,7 +238,8 @@ class LinearSVC(PartialFit):
         )
         if training.solver is None and not task.binary and not task.joint:
             # One that brings all classes along at every pass.
-            training = replace(training, solver=DualCoordinate())
+            brought = DualCoordinate() if isinstance(task, Task) else InteriorPoint()
+            training = replace(training, solver=brought)
         options = replace(
             training.options,
             callbacks=(validation.stop, *training.options.callbacks),
@@ -229,19 +249,21 @@ class LinearSVC(PartialFit):
         outcome = train(replace(training, options=options), task, duals)
         return outcome, validation
 
-    def _store_validated(self, outcome: Outcome, validation: Validation | None) -> None:
+    def _store_validated(
+        self, task: AnyTask, outcome: Outcome, validation: Validation | None
+    ) -> None:
         self._forget("best_epoch_", "best_validation_score_")
         if validation is None or validation.best is None or validation.record is None:
-            self._store(outcome)
+            self._store(task.returned(outcome), warn=task.error is None)
             return
         # What the scores chose was not to be proven within tol.
-        self._store(validation.chosen(outcome), warn=False)
+        self._store(task.returned(validation.chosen(outcome)), warn=False)
         self.best_epoch_ = validation.record.epoch
         self.best_validation_score_ = validation.best[0]
         if validation.stopped:
             self.stop_reason_ = "early_stopping"
 
-    def _fit_labels(self, training: Training, X: Any, y: Any, weight: Any) -> Self:
+    def _fit_labels(self, training: Training, X: Any, y: Any, weight: Any, *, there: bool) -> Self:
         """Train a model for each column of an indicator matrix."""
         for name, plain in (("multi_class", "ovr"), ("probability", False), ("warm_start", False)):
             if getattr(self, name) != plain:
@@ -256,6 +278,9 @@ class LinearSVC(PartialFit):
         values = np.unique(y.data if sparse.issparse(y) else y)
         if not np.isin(values, (0, 1)).all():
             raise ValueError(f"an indicator matrix of labels holds 0 and 1, got {values[:5]}")
+        if there:
+            X = labels_on_device(self, training, X, indicator, weight)
+            weight = X.weights_here
         labels = train_labels(training, X, indicator, weight, self.class_weight, prune)
         self._forget("_duals", "pruning_", "best_epoch_", "best_validation_score_")
         self.classes_, self._pairs = np.arange(y.shape[1]), False
@@ -265,6 +290,7 @@ class LinearSVC(PartialFit):
         if labels.pruning is not None:
             self.pruning_ = labels.pruning
             proof = replace(proof, primal=labels.pruning.primal)
+        self._forget("_online", "t_")
         self._store(labels.outcome, labels.coef, proof)
         return self
 
@@ -274,9 +300,9 @@ class LinearSVC(PartialFit):
         tags.classifier_tags.multi_label = self.multi_class == "ovr"
         return tags
 
-    def _previous_duals(self, task: Task) -> list[NDArray[np.float64]] | None:
+    def _previous_duals(self, task: AnyTask) -> list[NDArray[np.float64]] | None:
         """The duals of the previous fit, if they are of the same shape."""
-        if not self.warm_start or not hasattr(self, "_duals"):
+        if not self.warm_start or not hasattr(self, "_duals") or task.codes is None:
             return None
         shapes = (
             [(n, 1) for n in pair_sizes(task.codes)]
@@ -288,12 +314,12 @@ class LinearSVC(PartialFit):
 
 
 def model_of(
-    task: Task, coef: NDArray[np.float64], intercept: NDArray[np.float64], names: Any = None
+    task: AnyTask, coef: NDArray[np.float64], intercept: NDArray[np.float64], names: Any = None
 ) -> LinearSVC:
     """A fitted model of coefficients (lanes, d), for scorers; ``names`` are those of features."""
     model = LinearSVC()
     model.classes_, model.coef_, model.intercept_ = task.classes, coef, intercept
-    model.n_features_in_, model._pairs = task.X.shape[1], bool(task.pairs)
+    model.n_features_in_, model._pairs = task.features, bool(task.pairs)
     if names is not None:
         model.feature_names_in_ = names
     return model

@@ -89,6 +89,8 @@ class PartialFit(LinearClassifier):
 
 def ignored(model: Any) -> str | None:
     """What options ``partial_fit`` would ignore; None if it takes all."""
+    if model._elsewhere is not None:
+        return f"rows {model._elsewhere} do not come in batches: pegasos.LinearSVC has it"
     for name, allowed in (
         ("loss", (Hinge.name,)),
         ("penalty", ("l2",)),

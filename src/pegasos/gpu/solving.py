@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from pegasos.driver import run
-from pegasos.gpu.labels import check_sides, signs_of, weights_of
-from pegasos.gpu.problem import device_problem
-from pegasos.gpu.results import returned_like
 from pegasos.losses import Loss
 from pegasos.outcome import Outcome
 from pegasos.problem import Intercept, check_scaling_range, regularization
 from pegasos.run_options import RunOptions
+from pegasos.sites.device.labels import check_sides, signs_of, weights_of
 from pegasos.sites.device.lanes import lanes_of
 from pegasos.sites.device.loading import rows_on_device
+from pegasos.sites.device.problem import device_problem
+from pegasos.sites.device.results import returned_like
 from pegasos.solvers import Solver, choice_of
 
 

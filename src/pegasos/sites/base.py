@@ -31,6 +31,7 @@ class Site(ABC):
     in_memory: ClassVar[bool] = False  # rows of this process: any row can be visited at any time
     here: ClassVar[bool] = True  # the rows' variables and duals are arrays of the run's state
     matrices_here: ClassVar[bool] = True  # they are arrays of the run's state
+    side_by_side: ClassVar[int] = 0  # lanes that run apart at a time; 0: the driver takes groups
     instead: ClassVar[str] = "solver='dual'"  # what to use for features that no matrix is made of
 
     # What it says of its rows.

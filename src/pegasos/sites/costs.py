@@ -23,5 +23,8 @@ class PassCosts:
     interior_epochs: float | None = None  # InteriorPoint in iterations of Newton; None: the model's
 
 
+PULL = 0.05
+"""Of a free intercept in steps row by row, over the curvature that a row brings on average."""
+
 DENSE = PassCosts()
 SPARSE = PassCosts(value=1.0, row_value=10.0, gram=1.8, newton_value=1.5, newton_rows=200)

@@ -59,6 +59,7 @@ from pegasos.certificate import (
 )
 from pegasos.losses import LOSSES
 from pegasos.problem import Problem
+from pegasos.sites.costs import PULL
 from pegasos.solvers import order
 from pegasos.solvers.base import Solver
 from pegasos.solvers.dual_blocks import IDLE, block_fields, next_block, recall, visit_block
@@ -66,7 +67,6 @@ from pegasos.solvers.dual_groups import bounds_of, group_fields, list_fields
 from pegasos.state import SEED, Field, State, weight_zeros
 
 _IN_CACHE_BYTES = 1 << 23  # of X: prefetching its rows costs more than it gains
-PULL = 0.05  # of a free intercept, over the curvature that a row brings on average
 _CURSOR = {name: i for i, name in enumerate(_core.GROUP_CURSOR)}
 _PASS = {name: i for i, name in enumerate(_core.LANE_PASS)}
 _FRESH_PASS = [

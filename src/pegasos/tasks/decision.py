@@ -48,6 +48,11 @@ def chosen(scores: Floats) -> NDArray[np.intp]:
     return (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
 
 
+def voted(scores: Floats, classes: int) -> NDArray[np.intp]:
+    """The place of the class that most pairs vote for, of scores (n, pairs)."""
+    return chosen(counted_votes(scores, classes))
+
+
 def votes(X: Any, coef: Any, intercept: Floats, classes: int) -> Floats:
     """Votes of the pairs of classes i < j, ties broken by the summed scores."""
     out = np.empty((X.shape[0], classes))

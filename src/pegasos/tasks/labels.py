@@ -14,7 +14,7 @@ from pegasos.arguments import number
 Codes = NDArray[np.integer[Any]]
 """The class of each row, as its place among the classes."""
 
-_BLOCK_ROWS = 1 << 16
+BLOCK_ROWS = 1 << 16
 
 
 def classes_and_codes(y: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
@@ -24,26 +24,9 @@ def classes_and_codes(y: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
     """
     classes = np.unique(y)
     codes = np.empty(y.size, dtype=np.min_scalar_type(max(0, classes.size - 1)))
-    for lo in range(0, y.size, _BLOCK_ROWS):
-        codes[lo : lo + _BLOCK_ROWS] = np.searchsorted(classes, y[lo : lo + _BLOCK_ROWS])
+    for lo in range(0, y.size, BLOCK_ROWS):
+        codes[lo : lo + BLOCK_ROWS] = np.searchsorted(classes, y[lo : lo + BLOCK_ROWS])
     return classes, codes
-
-
-def one_vs_rest(
-    codes: Codes, weights: NDArray[np.float64]
-) -> tuple[NDArray[np.int8], NDArray[np.float64], NDArray[np.float64]]:
-    """Labels (n, K), and the weights of each lane's positive and negative class.
-
-    Two classes are one lane with the second class positive. More are one lane per class; a lane
-    weighs its own class, the rest get 1, as in scikit-learn.
-    """
-    count = weights.size
-    labels = np.full((codes.size, 1 if count == 2 else count), -1, dtype=np.int8)
-    if count == 2:
-        labels[codes == 1] = 1
-        return labels, weights[1:], weights[:1]
-    labels[np.arange(codes.size), codes] = 1
-    return labels, weights, np.ones(count)
 
 
 def pair_sizes(codes: Codes) -> list[int]:

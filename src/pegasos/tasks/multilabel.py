@@ -13,6 +13,7 @@ from pegasos.certificate import Certificate, Floats, certify
 from pegasos.history import History, Record
 from pegasos.outcome import Outcome, StopReason
 from pegasos.problem import Problem
+from pegasos.sites.placed import Placed
 from pegasos.tasks.labels import class_weights
 from pegasos.tasks.training import Training
 
@@ -49,12 +50,13 @@ def train_labels(
 ) -> Labels:
     """A model for each column of ``indicator`` (n, labels), dense or CSC, of zeros and ones.
 
-    A label that all rows have, or none, is not trained: its score is 1 or -1 for any row.
+    X are rows here, or those of a site, which then has their weights, too. A label that all rows
+    have, or none, is not trained: its score is 1 or -1 for any row.
     """
     count = indicator.shape[1]
-    walk = _Blocks(training, count, X.shape[0])
-    size = _block_size(X)
-    base: Problem | None = None
+    rows = X if isinstance(X, Placed) else _Here(X, sample_weight)
+    walk = _Blocks(training, count, rows.n)
+    size = _block_size(rows.n, rows.features)
     for first in range(0, count, size):
         lanes = np.arange(first, min(count, first + size))
         labels = _signs(indicator, lanes)
@@ -62,28 +64,42 @@ def train_labels(
         counted = labels if sample_weight is None else labels[sample_weight[:, 0] > 0]
         trained = (counted > 0).any(axis=0) & (counted < 0).any(axis=0)
         walk.intercept[lanes] = np.where((counted > 0).any(axis=0), 1.0, -1.0)
-        weights: Any = np.zeros((lanes.size, X.shape[1]))
+        weights: Any = np.zeros((lanes.size, rows.features))
         kept, sides = lanes[trained], (positive[trained], negative[trained])
         if walk.ended:
             walk.leave_out(kept, labels[:, trained], *sides, sample_weight)
         elif kept.size:
             chosen = np.ascontiguousarray(labels[:, trained])
-            if base is None:
-                base = training.problem(X, chosen, *sides, sample_weight)
-                problem = base
-            else:
-                problem = base.with_labels(chosen, *sides, base.threads)
+            problem = rows.signed(training, chosen, *sides)
             own = training.options.of(f"{first}")
             outcome = training.run(problem, replace(own, keep_duals=prune is not None))
             walk.add(kept, outcome)
             W = walk.pruned(kept, problem, outcome, prune)
             weights[trained] = W[:-1].T
         walk.keep(weights)
-    if base is None:
+    if walk.last is None:
         raise ValueError(
             "y has no label to learn: every column is the same for all rows that count"
         )
     return walk.finish(prune)
+
+
+class _Here:
+    """Rows in memory or on disk, which are looked at once."""
+
+    def __init__(self, X: Any, sample_weight: Floats | None) -> None:
+        self.X, self.sample_weight = X, sample_weight
+        self.n, self.features = X.shape
+        self.base: Problem | None = None
+
+    def signed(
+        self, training: Training, signs: NDArray[np.int8], positive: Floats, negative: Floats
+    ) -> Problem:
+        """Lanes with these labels."""
+        if self.base is not None:
+            return self.base.with_labels(signs, positive, negative, self.base.threads)
+        self.base = training.problem(self.X, signs, positive, negative, self.sample_weight)
+        return self.base
 
 
 class _Blocks:
@@ -186,9 +202,8 @@ class _Blocks:
         return Labels(coef, outcome, pruning)
 
 
-def _block_size(X: Any) -> int:
+def _block_size(n: int, d: int) -> int:
     """Labels trained together: their duals, and weights a few times over."""
-    n, d = X.shape
     return max(_GROUP, int(_BLOCK_BYTES / (17 * n + 40 * d)) // _GROUP * _GROUP)
 
 

@@ -17,7 +17,7 @@ from pegasos import _core
 from pegasos.certificate import Floats
 from pegasos.losses import Hinge
 from pegasos.rows import as_rows
-from pegasos.tasks.labels import one_vs_rest
+from pegasos.tasks.lanes import one_vs_rest
 
 
 def _nothing() -> Floats:
@@ -95,7 +95,8 @@ class Online:
         """One step for each row, in order; ``codes`` are places in ``classes``."""
         rows = as_rows(X, bias=self.bias)
         n, K = rows.n, self.lanes
-        labels, positive, negative = one_vs_rest(codes, class_weight)
+        lanes = one_vs_rest(class_weight)
+        labels, positive, negative = lanes.labels(codes), lanes.positive, lanes.negative
         weights = np.ones(n) if weight is None else weight
         labels[weights == 0] = 0  # a weight of zero is a row that is not there
         self.rows += int(np.count_nonzero(weights))

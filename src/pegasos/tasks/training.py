@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations
 from typing import Any, cast
 
 import numpy as np
@@ -19,9 +18,12 @@ from pegasos.outcome import Outcome
 from pegasos.problem import Intercept, Problem, make_problem
 from pegasos.run_options import RunOptions
 from pegasos.side_by_side import Member, Members, run_any, run_columns
+from pegasos.sites.placed import Folds, HeldOut, Placed
 from pegasos.solvers import Choice, CrammerSinger, InteriorPoint, Solver, choice_of
 from pegasos.solvers.auto import TINY_VALUES
-from pegasos.tasks.labels import Codes, class_weights, one_vs_rest
+from pegasos.tasks.decision import products
+from pegasos.tasks.labels import Codes, class_weights
+from pegasos.tasks.lanes import OfClasses, one_vs_rest
 
 # Tiny problems are solved to this by InteriorPoint whatever tol says: it costs milliseconds, and
 # results then agree to nearly all digits.
@@ -45,6 +47,12 @@ class Training:
     def of(self, name: str) -> Training:
         """The same for one run of several: it has a part of the checkpoint by itself."""
         return replace(self, options=self.options.of(name))
+
+    def for_strength(self, strength: float) -> Training:
+        """With so many times the C."""
+        if self.lam is not None:
+            return replace(self, lam=self.lam / strength)
+        return replace(self, C=None if self.C is None else self.C * strength)
 
     def problem(
         self,
@@ -82,6 +90,7 @@ class Training:
             return choice, tol
         values = problem.n * problem.rows.row_size * problem.lanes
         tiny = values <= TINY_VALUES and isinstance(choice.solver, InteriorPoint)
+        tiny &= problem.site.here  # elsewhere passes take milliseconds each
         return choice, min(tol, _TINY_TOL) if tiny else tol
 
     def run(self, problem: Problem, options: RunOptions | None = None) -> Outcome:
@@ -90,8 +99,8 @@ class Training:
 
 
 @dataclass(frozen=True)
-class Task:
-    """What is to be learned: rows, and the class of each."""
+class Task(OfClasses):
+    """What is to be learned: rows in memory or on disk, and the class of each."""
 
     X: Any
     classes: NDArray[Any]
@@ -101,35 +110,9 @@ class Task:
     multi_class: str
 
     @property
-    def pairs(self) -> list[tuple[int, int]]:
-        """The pairs of classes i < j that have a lane each; none if classes have."""
-        if self.multi_class != "ovo" or self.classes.size == 2:
-            return []
-        return list(combinations(range(self.classes.size), 2))
-
-    @property
-    def lanes(self) -> int:
-        """Binary problems."""
-        count = int(self.classes.size)
-        return len(self.pairs) or (count if count > 2 else 1)
-
-    @property
-    def joint(self) -> bool:
-        """Whether all classes are one problem; two are the binary one."""
-        return self.multi_class == "crammer_singer" and not self.binary
-
-    @property
-    def strength(self) -> float:
-        """The C of the lanes, in those of the task.
-
-        Crammer & Singer's two classes have w_1 = -w_2 = w/2: half of the binary |w|^2.
-        """
-        return 2.0 if self.multi_class == "crammer_singer" and self.binary else 1.0
-
-    @property
-    def binary(self) -> bool:
-        """Whether there are two classes."""
-        return int(self.classes.size) == 2
+    def features(self) -> int:
+        """Columns of X."""
+        return int(self.X.shape[1])
 
     @property
     def values(self) -> int:
@@ -149,8 +132,13 @@ class Task:
         counts = np.bincount(self.codes, minlength=self.classes.size)
         return np.split(order, np.cumsum(counts)[:-1])
 
+    @cached_property
+    def class_weights(self) -> Floats:
+        """The weight of each class, as it is in all rows."""
+        return self.weights()
+
     def weights(self, rows: NDArray[np.intp] | None = None) -> Floats:
-        """The weight of each class, as it is in all rows or in some."""
+        """The same, as it is in some of the rows."""
         codes, weight = self.codes, self.sample_weight
         if rows is not None:
             codes, weight = codes[rows], None if weight is None else weight[rows]
@@ -167,25 +155,102 @@ class Task:
             sample_weight=None if self.sample_weight is None else self.sample_weight[rows],
         )
 
+    def problem(self, training: Training) -> Problem:
+        """Its lanes over all rows, but for pairs; or all classes as one."""
+        lanes = one_vs_rest(self.class_weights)
+        problem = training.problem(
+            self.X, lanes.labels(self.codes), lanes.positive, lanes.negative, self.sample_weight
+        )
+        return as_joint(problem) if self.joint else problem
 
-def train(training: Training, task: Task, start_duals: Sequence[Floats] | None = None) -> Outcome:
+    def problem_of_pair(
+        self, training: Training, i: int, j: int, n_jobs: int | None = None
+    ) -> Problem:
+        """The lane of two classes, on a copy of their rows."""
+        pair, lane = self.of_pair(i, j), one_vs_rest(self.class_weights[[i, j]])
+        return training.problem(
+            pair.X,
+            lane.labels(pair.codes),
+            lane.positive,
+            lane.negative,
+            pair.sample_weight,
+            n_jobs,
+        )
+
+    def held_out(self, folds: Folds, coefs: Floats, intercepts: Floats) -> HeldOut:
+        """The scores of rows that folds hold out, by the models (folds, lanes, d) of those."""
+        assert isinstance(folds, list)
+        rows = np.concatenate([test for _, test in folds])
+        scores = [
+            products(self.X[test], coef, intercept)
+            for (_, test), coef, intercept in zip(folds, coefs, intercepts, strict=True)
+        ]
+        weight = None if self.sample_weight is None else self.sample_weight[rows, 0]
+        return np.concatenate(scores), self.codes[rows], weight
+
+
+@dataclass(frozen=True)
+class PlacedTask(OfClasses):
+    """What is to be learned where rows are elsewhere: pairs are lanes as classes are."""
+
+    rows: Placed
+    class_weight: Any
+    multi_class: str
+
+    @property
+    def classes(self) -> NDArray[Any]:  # type: ignore[override]
+        """All of them, in order."""
+        return self.rows.classes
+
+    @property
+    def features(self) -> int:
+        """Columns of X."""
+        return self.rows.features
+
+    @property
+    def codes(self) -> Codes | None:
+        """(n,) into the classes; None where labels do not come here."""
+        return self.rows.codes
+
+    @property
+    def error(self) -> Exception | None:
+        """What ended the place where the rows are."""
+        return self.rows.error
+
+    def returned(self, outcome: Outcome) -> Outcome:
+        """A model as arrays like those that the rows came in."""
+        return self.rows.returned(outcome)
+
+    def weights(self, totals: Floats) -> Floats:
+        """The weight of each class, of which the rows weigh so much."""
+        every = np.arange(self.classes.size)
+        return class_weights(self.class_weight, self.classes, every, totals)
+
+    def problem(self, training: Training) -> Problem:
+        """Its lanes over all rows."""
+        lanes = self.table(self.weights(self.rows.totals))
+        return self.rows.problem(training, lanes, C=training.C)
+
+    def held_out(self, folds: Folds, coefs: Floats, intercepts: Floats) -> HeldOut:
+        """The scores of rows that folds hold out, by the models (folds, lanes, d) of those."""
+        return self.rows.in_folds(folds).held_out(coefs, intercepts)
+
+
+AnyTask = Task | PlacedTask
+
+
+def train(
+    training: Training, task: AnyTask, start_duals: Sequence[Floats] | None = None
+) -> Outcome:
     """Train all lanes of a task; ``start_duals`` has an entry for each pair, or one for all."""
-    if task.pairs:
+    if task.pairs and isinstance(task, Task):
         return _train_pairs(training, task, start_duals)
-    if training.lam is not None:
-        training = replace(training, lam=training.lam / task.strength)
-    elif training.C is not None:
-        training = replace(training, C=training.C * task.strength)
-    labels, positive, negative = one_vs_rest(task.codes, task.weights())
-    problem = training.problem(task.X, labels, positive, negative, task.sample_weight)
-    if task.joint:
-        problem = as_joint(problem)
     options = replace(
         training.options,
         scalar=task.binary or task.joint,
         start_duals=None if start_duals is None else start_duals[0],
     )
-    return training.run(problem, options)
+    return training.run(task.problem(training.for_strength(task.strength)), options)
 
 
 def _train_pairs(training: Training, task: Task, start_duals: Sequence[Floats] | None) -> Outcome:
@@ -194,17 +259,13 @@ def _train_pairs(training: Training, task: Task, start_duals: Sequence[Floats] |
     The rows of a pair are copied while it is trained: 2 of ``classes`` parts of X, if classes are
     alike, for each thread.
     """
-    weights, pairs = task.weights(), task.pairs
+    weights, pairs = task.class_weights, task.pairs
     cores = pair_threads(training, task)
     inner = max(1, cores // len(pairs))
 
     def member(i: int, j: int) -> Member:
         def make() -> tuple[Problem, Choice, float]:
-            pair = task.of_pair(i, j)
-            labels, positive, negative = one_vs_rest(pair.codes, weights[[i, j]])
-            problem = training.problem(
-                pair.X, labels, positive, negative, pair.sample_weight, n_jobs=inner
-            )
+            problem = task.problem_of_pair(training, i, j, inner)
             return problem, *training.plan(problem)
 
         return make

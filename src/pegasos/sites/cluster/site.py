@@ -46,6 +46,7 @@ class ClusterSite(Site):
     name: ClassVar[str] = "cluster"
     where: ClassVar[str] = "on the workers"
     here: ClassVar[bool] = False
+    side_by_side: ClassVar[int] = 4  # each keeps up to 96 bytes a row with the parts
 
     def of_lanes(self, lanes: NDArray[np.intp]) -> ClusterSite:
         """With their numbers and costs."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from pegasos.outcome import Outcome
+if TYPE_CHECKING:
+    from pegasos.outcome import Outcome
 
 
 def like(X: Any) -> Callable[[Any], Any]:

@@ -1,0 +1,277 @@
+"""A path over C in memory or on disk: every fold is trained along it, each C from the last one.
+
+A unit of work is one C of one key: a fold, or for one-vs-one a pair of classes with all its folds.
+Keys go side by side, each along C; a fold is scored as soon as its last lane is trained. Rows
+of other folds are masked, so folds need no copies of X to train on.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from pegasos import threads
+from pegasos.certificate import Certificate, Floats
+from pegasos.history import Record, asked_to_stop
+from pegasos.interrupt import Interruption
+from pegasos.joint import as_joint
+from pegasos.outcome import Outcome
+from pegasos.problem import Problem
+from pegasos.side_by_side import in_chains
+from pegasos.sites.placed import Fold
+from pegasos.tasks.labels import Codes
+from pegasos.tasks.lanes import one_vs_rest
+from pegasos.tasks.path import KEPT_BYTES, Path, Score
+from pegasos.tasks.training import Task, Training, pair_threads
+
+
+def apart(
+    training: Training,
+    task: Task,
+    Cs: Floats,
+    folds: list[Fold],
+    score: Score,
+    *,
+    patience: int | None,
+    keep_models: bool,
+) -> Path:
+    """Train and score every fold at every C."""
+    with Interruption() as interruption:
+        walk = _Walk(
+            training,
+            task,
+            Cs,
+            folds,
+            score,
+            patience=patience,
+            keep_models=keep_models,
+            interruption=interruption,
+        )
+        # What looks at all folds of a C, or may end the path there, wants none far ahead; and
+        # models of pairs take memory until the last pair is there.
+        options = training.options
+        may_end = options.limits.max_time is not None or bool(options.callbacks)
+        in_step = patience is not None or may_end or bool(task.pairs)
+        count = len(walk.keys)
+        in_chains(count, Cs.size, walk.unit, walk.workers, interruption, in_step=in_step)
+    return walk.path()
+
+
+class _Walk:
+    def __init__(
+        self,
+        training: Training,
+        task: Task,
+        Cs: Floats,
+        folds: list[Fold],
+        score: Score,
+        *,
+        patience: int | None,
+        keep_models: bool,
+        interruption: Interruption,
+    ) -> None:
+        self.training, self.task, self.Cs, self.folds = training, task, Cs, folds
+        self.score, self.patience, self.interruption = score, patience, interruption
+        self.keys: list[Any] = task.pairs or list(range(len(folds)))
+        if task.pairs:
+            total = pair_threads(training, task)
+        else:
+            total = threads.resolve(training.n_jobs, task.values * task.lanes * len(folds))
+        self.workers = min(total, len(self.keys))
+        self.inner = max(1, total // len(self.keys))
+        self.first_hopeless = int(Cs.size)
+        self.asked = False
+        self.duals: dict[tuple[Any, int], Floats] = {}
+        self.done = [[threading.Event() for _ in self.keys] for _ in Cs]
+        self.lock = threading.Lock()
+        shape = (Cs.size, len(folds))
+        self.waiting = np.full(shape, len(task.pairs) or 1)
+        self.scores, self.epochs, self.seconds = np.full(shape, np.nan), *np.zeros((2, *shape))
+        self.proof = Certificate(*np.full((3, *shape, task.lanes), np.nan))
+        size = task.lanes * (task.X.shape[1] + 1)
+        self.keep = keep_models or 8 * size * self.scores.size <= KEPT_BYTES
+        self.models: dict[tuple[int, int], tuple[Floats, Floats]] = {}
+        self.problems: dict[Any, Problem] = {}
+        if not task.pairs:
+            self.base = self._base(task, total)  # X is looked at once
+
+    def _base(self, task: Task, jobs: int) -> Problem:
+        """All lanes over all rows."""
+        lanes = one_vs_rest(np.ones(task.classes.size))
+        training = replace(self.training, C=float(self.Cs[0]), lam=None)
+        labels = lanes.labels(task.codes)
+        return training.problem(
+            task.X, labels, lanes.positive, lanes.negative, task.sample_weight, jobs
+        )
+
+    # A unit of work, on any thread.
+    def unit(self, c: int, place: int) -> None:
+        key = self.keys[place]
+        try:
+            if not self.over(c):
+                self.train_pair(c, key) if self.task.pairs else self.train_fold(c, key)
+        except BaseException:
+            for later in self.done[c:]:  # nobody is to wait for what will not come
+                later[place].set()
+            raise
+        self.done[c][place].set()
+
+    def over(self, c: int) -> bool:
+        """Whether no more units are to begin."""
+        return self.late() or self.interruption.requested or self.hopeless(c)
+
+    def late(self) -> bool:
+        return self.training.options.late
+
+    def hopeless(self, c: int) -> bool:
+        """Whether ``patience`` is at its end: decided by the scores of all smaller C but the last.
+
+        The last may still be in the making when the first fold of this one begins.
+        """
+        if self.patience is None or c <= self.patience + 1:
+            return False
+        for event in self.done[c - 2]:
+            event.wait()
+        if c < self.first_hopeless:
+            path = self.path(c - 1)
+            mean, best = path.mean, path.best()
+            if (mean[-self.patience :] < mean[best] - path.error[best]).all():
+                self.first_hopeless = c
+        return c >= self.first_hopeless
+
+    def train_fold(self, c: int, fold: int) -> None:
+        if fold not in self.problems:
+            self.problems[fold] = self.masked(self.base, self.task.codes, fold)
+        self.train(c, fold, slice(None), self.problems[fold], fold)
+
+    def train_pair(self, c: int, pair: tuple[int, int]) -> None:
+        task = self.task.of_pair(*pair)
+        base = self._base(task, self.inner)
+        rows = np.sort(np.concatenate([self.task.rows_of[k] for k in pair]))
+        column = self.task.pairs.index(pair)
+        for fold in range(len(self.folds)):
+            problem = self.masked(base, task.codes, fold, rows, list(pair))
+            self.train(c, fold, slice(column, column + 1), problem, pair)
+
+    def masked(
+        self,
+        base: Problem,
+        codes: Codes,
+        fold: int,
+        rows: Any = slice(None),
+        classes: Any = slice(None),
+    ) -> Problem:
+        """The lanes without the rows that the fold holds out; of some rows and classes only."""
+        train = self.folds[fold][0]
+        held_out = np.ones(self.task.codes.size, dtype=bool)
+        held_out[train] = False
+        lanes = one_vs_rest(self.task.weights(train)[classes])
+        labels = lanes.labels(codes)
+        labels[held_out[rows]] = 0
+        problem = base.with_labels(labels, lanes.positive, lanes.negative, self.inner)
+        return as_joint(problem) if self.task.joint else problem
+
+    def train(self, c: int, fold: int, lanes: slice, problem: Problem, key: Any) -> None:
+        """One C of one fold, for all lanes or one pair; then its score, if it is complete."""
+        began, C = time.perf_counter(), float(self.Cs[c])
+        W, b = self.models_of(c, fold)
+        sides = (problem.labels > 0).any(axis=0), (problem.labels < 0).any(axis=0)
+        kept = np.flatnonzero(sides[0] & sides[1] | problem.joint)
+        columns = np.arange(self.task.lanes)[lanes]
+        # A class that the fold holds out whole: nothing speaks for it.
+        b[columns] = np.where(sides[0], 1.0, -1.0)
+        if kept.size:
+            part = problem if kept.size == problem.lanes else problem.take(kept)
+            if self.training.lam is not None:
+                C = 1 / (self.training.lam * float(part.total_weight[0]))
+            outcome = self.fit(part.at(C * self.task.strength), c, (key, fold))
+            if outcome.stop_reason in ("interrupted", "callback", "max_time"):
+                return  # no score for half a fit
+            W[:, columns[kept]], b[columns[kept]] = outcome.W, outcome.b
+        with self.lock:
+            self.proof = self.proof.replaced((c, fold, columns), Certificate(0.0, 0.0, 0.0))
+            if kept.size:
+                self.proof = self.proof.replaced((c, fold, columns[kept]), outcome.certificate)
+                self.epochs[c, fold] += outcome.epochs
+            self.seconds[c, fold] += time.perf_counter() - began
+            self.waiting[c, fold] -= 1
+            complete = self.waiting[c, fold] == 0
+        if complete:
+            self.finish(c, fold)
+
+    def models_of(self, c: int, fold: int) -> tuple[Floats, Floats]:
+        with self.lock:
+            if (c, fold) not in self.models:
+                W = np.zeros((self.task.X.shape[1] + 1, self.task.lanes))
+                self.models[c, fold] = W, np.zeros(self.task.lanes)
+            return self.models[c, fold]
+
+    def fit(self, problem: Problem, c: int, key: tuple[Any, int]) -> Outcome:
+        """Train at C from the duals of the C before."""
+        before = self.duals.get(key)
+        start, settled = None, False
+        if before is not None and before.shape == (problem.n, problem.lanes):
+            at_bound = before >= problem.largest_duals()
+            if problem.joint:  # the duals of a row belong together
+                own = at_bound & (problem.labels > 0)
+                at_bound = np.asarray(own.any(axis=1, keepdims=True))
+            settled = bool((at_bound | (before == 0)).all())
+            # w = C sum a y x: a dual keeps what it adds to w. Those at a bound want more of it, to
+            # what end is not known yet: they go half of the way, unless there are no others.
+            ratio = self.Cs[c - 1] / self.Cs[c]
+            more = 1.0 if settled else np.sqrt(ratio)
+            start = before * np.where(at_bound, more, ratio)
+        training = self.training.of(f"{c}-{key[0]}-{key[1]}".replace(" ", ""))
+        options = training.options.heard_by(*([self.tell] if training.options.callbacks else []))
+        options = replace(
+            options,
+            keep_duals=True,
+            start_duals=start,
+            look_first=settled,
+            interruption=self.interruption,
+        )
+        outcome = training.run(problem, options)
+        self.duals[key] = outcome.duals
+        return outcome
+
+    def tell(self, record: Record) -> bool:
+        """Call the callbacks, one at a time."""
+        with self.lock:
+            stop = asked_to_stop(self.training.options.callbacks, record)
+        self.asked |= stop
+        self.interruption.requested |= stop
+        return stop
+
+    def finish(self, c: int, fold: int) -> None:
+        W, b = self.models[c, fold]
+        self.scores[c, fold] = self.score(fold, W[:-1].T, b)
+        if not self.keep:
+            del self.models[c, fold]
+
+    def path(self, count: int | None = None) -> Path:
+        """What is known of the first ``count`` values of C."""
+        coef = intercept = None
+        if count is None and self.keep:
+            size = (*self.scores.shape, self.task.lanes)
+            coef, intercept = np.zeros((*size, self.task.X.shape[1])), np.zeros(size)
+            for at, (W, b) in self.models.items():
+                coef[at], intercept[at] = W[:-1].T, b
+        ended = None
+        if self.asked or self.interruption.requested:
+            ended = "callback" if self.asked else "interrupted"
+        elif self.late():
+            ended = "max_time"
+        return Path(
+            C=self.Cs[:count],
+            scores=self.scores[:count].copy(),
+            certificate=self.proof.lane(slice(count)),
+            epochs=self.epochs[:count].copy(),
+            seconds=self.seconds[:count].copy(),
+            coef=coef,
+            intercept=intercept,
+            ended=ended,
+        )
