@@ -13,7 +13,7 @@ import pegasos
 from pegasos import CheckpointError
 from pegasos.checkpoint import container
 from pegasos.checkpoint.folder import Checkpoint
-from pegasos.testing.runs import OPTIONS, X, Y
+from pegasos.testing.runs import OPTIONS, X, Y, pausing
 
 
 def test_an_existing_checkpoint_is_not_replaced(begun):
@@ -133,20 +133,16 @@ def test_it_is_written_once_an_interval(tmp_path, monkeypatch):
         def monotonic():
             return now[0]
 
-    def advance(self, *arguments, **options):
+    def rows():
         now[0] += 1.0  # a slice takes a second
-        return plain(self, *arguments, **options)
+        return 20
 
-    plain = pegasos.SGDS.advance
     monkeypatch.setattr("pegasos.checkpoint.folder.time", Clock)
-    monkeypatch.setattr(pegasos.SGDS, "advance", advance)
-    monkeypatch.setattr("pegasos.schedule.first_slice", lambda _: 20)
-    monkeypatch.setattr("pegasos.schedule.next_slice", lambda *_: 20)
     written = container.write
     monkeypatch.setattr(
         "pegasos.checkpoint.folder.write", lambda *a: (saves.append(now[0]), written(*a))
     )
-    options = OPTIONS | {"solver": "sgds", "tol": 0, "max_epochs": 10}
+    options = OPTIONS | {"solver": pausing(pegasos.SGDS(), rows), "tol": 0, "max_epochs": 10}
     pegasos.solve(X, Y, checkpoint=tmp_path / "a", checkpoint_every=7, **options)
     assert now[0] >= 90
     assert np.diff(saves[:-1]).tolist() == [7.0] * (len(saves) - 2)
