@@ -117,31 +117,39 @@ def test_blocks_of_rows_hold_so_many_duals():
     assert parts.blocks(problem) == [(lo, lo + 25) for lo in range(0, 200, 25)]  # of four columns
 
 
-def test_blocks_of_features_hold_so_many_values(monkeypatch):
-    monkeypatch.setattr(parts, "_FEATURE_VALUES", 24)
-    assert list(parts.feature_blocks(np.zeros((10, 8)))) == [(0, 3), (3, 6), (6, 9), (9, 10)]
-    assert list(parts.feature_blocks(np.zeros((2, 100)))) == [(0, 1), (1, 2)]
+def test_blocks_of_features_hold_so_many_values():
+    def ranges(d, columns, give_up=parts.never):
+        return list(parts.feature_blocks(np.broadcast_to(0.0, (d, columns)), give_up))
+
+    most = 1 << 18
+    assert ranges(10, 8) == [(0, 10)]
+    assert ranges(most // 4 + 1, 8) == [
+        (0, most // 8), (most // 8, most // 4), (most // 4, most // 4 + 1)
+    ]  # fmt: skip
+    assert ranges(2, most + 1) == [(0, 1), (1, 2)]
     with pytest.raises(GaveUp):
-        list(parts.feature_blocks(np.zeros((10, 8)), lambda: True))
+        ranges(10, 8, lambda: True)
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_giving_up_between_any_two_blocks_is_no_certificate(monkeypatch, mode):
+def test_giving_up_between_any_two_blocks_is_no_certificate(mode):
     data = toy(40, 6, 2, seed=3)
-    problem = make_problem(data.X, data.Y, C=1.0, intercept=mode)
+    X = sparse.csr_array(data.X)
+    X.resize(40, 70_000)  # two blocks of features
+    problem = make_problem(X, data.Y, C=1.0, intercept=mode)
     W = np.zeros(problem.weights_shape)
     W[:6, :2] = np.random.default_rng(0).normal(size=(6, 2))
+    W[-2:, :2] = 0.5
     a = problem.costs() * 0.3
     whole, _ = certify(problem, W, np.zeros(2), lambda lo, hi: a[lo:hi])
     problem = replace(problem, site=Memory(certified_values=200))
-    monkeypatch.setattr(parts, "_FEATURE_VALUES", 2 * W.shape[1])
     asked = []
     pieces, _ = certify(
         problem, W, np.zeros(2), lambda lo, hi: a[lo:hi], give_up=lambda: bool(asked.append(1))
     )
     np.testing.assert_allclose(pieces.primal, whole.primal, rtol=1e-13)
     np.testing.assert_allclose(pieces.dual, whole.dual, rtol=1e-13)
-    assert len(asked) == len(parts.blocks(problem)) + 2 * len(list(parts.feature_blocks(W)))
+    assert len(asked) == len(parts.blocks(problem)) + 2 * 2
     for last in range(len(asked)):
         calls = iter(range(len(asked)))
         stopped = certify(

@@ -1,6 +1,7 @@
 """Training on rows that are read a block at a time: the same optimum, the same proof."""
 
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -105,7 +106,7 @@ def test_rows_that_fit_are_used_at_once_and_give_the_same_bits(news, tmp_path, m
         assert found.certificate.primal == pytest.approx(expected.certificate.primal, rel=2e-3)
 
 
-def test_blocks_that_are_slow_to_read_are_read_ahead(news, monkeypatch):
+def test_blocks_that_are_slow_to_read_are_read_ahead(news):
     X, y = news
     threads = []
 
@@ -114,9 +115,9 @@ def test_blocks_that_are_slow_to_read_are_read_ahead(news, monkeypatch):
             threads.append(threading.current_thread())
             if self.fails:
                 raise OSError("the disk is gone")
+            time.sleep(0.006)
             return super().read(number)
 
-    monkeypatch.setattr("pegasos.chunk_rows._WORTH_A_THREAD", 0.0)
     chunks = Slow(X, y)
     chunks.fails = False
     rows = ChunkRows(chunks)

@@ -9,9 +9,14 @@ import time
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import pegasos
-from pegasos.interrupt import Interruption
+from pegasos.driver import run
+from pegasos.interrupt import Grace, Interruption
+from pegasos.limits import Limits
+from pegasos.problem import make_problem
+from pegasos.run_options import RunOptions
 
 PRELUDE = """
 import os, signal, sys, threading, time
@@ -135,43 +140,49 @@ def test_an_interrupt_before_the_first_record_certifies_what_there_is(data):
     assert np.abs(result.w).max() > 0
 
 
-def test_without_time_for_a_certificate_the_last_certified_model_is_returned(data, monkeypatch):
-    monkeypatch.setattr("pegasos.driver._CERTIFY_AFTER_INTERRUPT", 0.0)
-    monkeypatch.setattr("pegasos.schedule._QUICK_VALUES", 0)  # certificates from the first epoch on
+def interrupted(data, after, grace):
+    """The outcome of a run with certificates from the first epoch on."""
+    Interruption.forget()
     X, y = data
-    nothing = pegasos.solve(X, y, C=1.0, solver=pressing(300), tol=0, seed=0)
-    assert nothing.stop_reason == "interrupted"
-    assert not nothing.w.any()
+    problem = make_problem(X, y[:, None], C=1.0, intercept="free")
+    options = RunOptions(tol=0, limits=Limits(), seed=0, eager=True, scalar=True, grace=grace)
+    outcome = run(problem, pressing(after), options)
+    assert outcome.stop_reason == "interrupted"
+    return outcome
+
+
+def test_without_time_for_a_certificate_the_last_certified_model_is_returned(data):
+    nothing = interrupted(data, 300, Grace(seconds=0.0))
+    assert not nothing.W.any()
     assert nothing.certificate.primal == 1.0
     assert nothing.certificate.dual == 0.0
-    Interruption.forget()
-    later = pegasos.solve(X, y, C=1.0, solver=pressing(4300), tol=0, seed=0)
+    later = interrupted(data, 4300, Grace(seconds=0.0))
     assert later.history["examples"][-1] == 4000
-    again = pegasos.certify(X, y, later.w, later.b, later.duals, C=1.0, intercept="free")
+    again = pegasos.certify(*data, later.W[:5, 0], later.b[0], later.duals, C=1.0, intercept="free")
     assert again.primal == pytest.approx(later.certificate.primal, rel=1e-12)
     assert later.certificate == later.history.records[-1].certificate
 
 
-def test_weights_too_large_to_go_through_are_not_certified_after_an_interrupt(data, monkeypatch):
-    monkeypatch.setattr("pegasos.driver._LARGE_WEIGHTS", 0)
-    monkeypatch.setattr("pegasos.schedule._QUICK_VALUES", 0)
-    result = pegasos.solve(*data, C=1.0, solver=pressing(4300), tol=0, seed=0)
-    assert result.stop_reason == "interrupted"
+def test_weights_too_large_to_go_through_are_not_certified_after_an_interrupt(data):
+    result = interrupted(data, 4300, Grace(weights=0))
     assert result.history["examples"][-1] == 4000
     assert result.certificate == result.history.records[-1].certificate
 
 
 @pytest.mark.parametrize("solver", ["dual", "sgds", "pegasos"])
-def test_wide_weights_are_gone_through_in_blocks(solver, data, monkeypatch):
+def test_wide_weights_are_gone_through_in_blocks(solver, data):
     X, y = data
     Y = np.stack([y, -y, np.roll(y, 1)], axis=1)
-    options = {"lam": [1.0, 0.3, 0.1], "solver": solver, "tol": 0.1, "max_epochs": 20, "seed": 0}
-    expected = pegasos.solve(X, Y, **options)
-    monkeypatch.setattr("pegasos.certificate._FEATURE_VALUES", 8)  # two features to a block
-    blocked = pegasos.solve(X, Y, **options)
-    np.testing.assert_allclose(blocked.w, expected.w, rtol=1e-12)
-    np.testing.assert_allclose(blocked.certificate.primal, expected.certificate.primal, rtol=1e-12)
-    np.testing.assert_allclose(blocked.certificate.dual, expected.certificate.dual, rtol=1e-12)
+    places = np.array([0, 65_535, 65_536, 100_000, 149_999])  # blocks of features end in between
+    narrow = sparse.csr_array(X)
+    wide = sparse.csr_array(
+        (narrow.data, places[narrow.indices], narrow.indptr), shape=(1000, 150_000)
+    )
+    options = {"lam": [1.0, 0.3, 0.1], "intercept": "none"}
+    found = pegasos.solve(wide, Y, solver=solver, tol=0.1, max_epochs=20, seed=0, **options)
+    again = pegasos.certify(X, Y, found.w[:, places], 0.0, found.duals, **options)
+    np.testing.assert_allclose(found.certificate.primal, again.primal, rtol=1e-12)
+    np.testing.assert_allclose(found.certificate.dual, again.dual, rtol=1e-12)
 
 
 def test_one_interrupt_ends_a_run_and_the_run_around_it(data):

@@ -8,6 +8,7 @@ from pegasos.certificate import Certificate
 from pegasos.data.synthetic import make_news
 from pegasos.history import Pace, Record
 from pegasos.progress import PlainProgress, ProgressLine, Watch
+from pegasos.testing.runs import pausing
 from pegasos.testing.toys import toy
 
 
@@ -55,9 +56,7 @@ def test_nothing_is_shown_where_nobody_looks(capsys):
 
 
 @pytest.mark.parametrize("lanes", [1, 3])
-def test_callbacks_that_tick_hear_of_every_slice(lanes, monkeypatch):
-    monkeypatch.setattr("pegasos.schedule.first_slice", lambda _: 20)
-    monkeypatch.setattr("pegasos.schedule.next_slice", lambda *_: 20)
+def test_callbacks_that_tick_hear_of_every_slice(lanes):
     data, paces, records = toy(100, 5, lanes, seed=1), [], []
 
     class Both:
@@ -67,8 +66,10 @@ def test_callbacks_that_tick_hear_of_every_slice(lanes, monkeypatch):
         def tick(self, pace):
             paces.append(pace)
 
-    options = {"C": 1.0, "solver": "dual", "seed": 0, "n_jobs": 1, "callbacks": [Both()]}
-    found = pegasos.solve(data.X, data.Y, tol=1e-9, **options)
+    found = pegasos.solve(
+        data.X, data.Y, C=1.0, solver=pausing(pegasos.DualCoordinate(), lambda: 20), tol=1e-9,
+        seed=0, n_jobs=1, callbacks=[Both()],
+    )  # fmt: skip
     assert len(paces) > len(records) > 0
     examples = [pace.examples for pace in paces]
     assert examples == sorted(examples)

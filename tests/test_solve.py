@@ -10,6 +10,7 @@ from pegasos import SGDM, DualCoordinate, Pegasos
 from pegasos.problem import make_problem
 from pegasos.solvers import order
 from pegasos.testing import reference
+from pegasos.testing.runs import pausing
 from pegasos.testing.toys import toy
 
 SOLVERS = [
@@ -197,14 +198,13 @@ def test_a_lane_that_leaves_early_leaves_the_others_alone(solver):
 
 
 @EACH
-def test_the_driver_gives_the_same_bits_however_it_slices(solver, monkeypatch):
+def test_the_driver_gives_the_same_bits_however_it_slices(solver):
     data = toy(40, 5, 3, seed=5, absent=0.3)
-    options = {"solver": solver, "lam": [1.0, 0.3, 0.1], "tol": 0.1, "max_epochs": 20, "seed": 3}
-    expected = pegasos.solve(data.X, data.Y, **options)
+    options = {"lam": [1.0, 0.3, 0.1], "tol": 0.1, "max_epochs": 20, "seed": 3}
+    expected = pegasos.solve(data.X, data.Y, solver=solver, **options)
     rng = np.random.default_rng(0)
-    monkeypatch.setattr("pegasos.schedule.first_slice", lambda _: 1)
-    monkeypatch.setattr("pegasos.schedule.next_slice", lambda *_: int(rng.integers(1, 30)))
-    sliced = pegasos.solve(data.X, data.Y, **options)
+    paused = pausing(solver, lambda: int(rng.integers(1, 30)))
+    sliced = pegasos.solve(data.X, data.Y, solver=paused, **options)
     assert sliced.w.tobytes() == expected.w.tobytes()
     assert sliced.duals.tobytes() == expected.duals.tobytes()
 

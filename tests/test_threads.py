@@ -14,29 +14,34 @@ def four_cores(monkeypatch):
     for name in ("OMP_NUM_THREADS", "LOKY_MAX_CPU_COUNT"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1, 2, 3}, raising=False)
-    monkeypatch.setattr("pegasos.threads._cgroup_quota", lambda: None)
 
 
-@pytest.mark.parametrize(("n_jobs", "expected"), [(1, 1), (3, 3), (-1, 4), (-2, 3), (-9, 1)])
-def test_n_jobs_means_what_it_means_in_scikit_learn(four_cores, n_jobs, expected):
-    assert threads.resolve(n_jobs, 0) == expected
+def test_n_jobs_means_what_it_means_in_scikit_learn(four_cores):
+    all_of_them = threads.cores()
+    for n_jobs, expected in (
+        (1, 1), (3, 3), (-1, all_of_them), (-2, max(1, all_of_them - 1)), (-9, 1)
+    ):  # fmt: skip
+        assert threads.resolve(n_jobs, 0) == expected
 
 
 def test_none_uses_the_cores_it_is_left_where_data_repay_it(four_cores, monkeypatch):
-    assert threads.resolve(None, 1e9) == 4
+    assert threads.resolve(None, 1e9) == threads.cores()
     assert threads.resolve(None, 1e3) == 1
-    monkeypatch.setattr("pegasos.threads._cgroup_quota", lambda: 3)
-    assert threads.resolve(None, 1e9) == 3
-    monkeypatch.setenv("OMP_NUM_THREADS", "2")  # as joblib tells its workers
-    assert threads.resolve(None, 1e9) == 2
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")  # as joblib tells its workers
+    assert threads.resolve(None, 1e9) == 1
 
 
-def test_a_cgroup_quota_is_read(tmp_path):
-    assert threads._cgroup_quota(tmp_path) is None
+def test_a_cgroup_quota_leaves_fewer_cores(four_cores, tmp_path):
+    assert threads.cores(tmp_path) == 4
     (tmp_path / "cpu.max").write_text("150000 100000\n")
-    assert threads._cgroup_quota(tmp_path) == 2
+    assert threads.cores(tmp_path) == 2
     (tmp_path / "cpu.max").write_text("max 100000\n")
-    assert threads._cgroup_quota(tmp_path) is None
+    assert threads.cores(tmp_path) == 4
+    (tmp_path / "cpu.max").unlink()
+    (tmp_path / "cpu").mkdir()
+    (tmp_path / "cpu" / "cpu.cfs_quota_us").write_text("300000")
+    (tmp_path / "cpu" / "cpu.cfs_period_us").write_text("100000")
+    assert threads.cores(tmp_path) == 3
 
 
 @pytest.mark.parametrize("n_jobs", [0, 1.5, "two"])

@@ -29,8 +29,6 @@ from pegasos.solvers import Choice
 from pegasos.solvers.auto import fixed
 from pegasos.solvers.base import SolverOf
 
-_CERTIFY_AFTER_INTERRUPT = 0.3  # seconds an interrupted run may spend to certify its last model
-_LARGE_WEIGHTS = 1 << 24  # entries of W that take too long to go through for that
 _NEVER = 1 << 62
 
 Asked = TypeVar("Asked")
@@ -246,8 +244,9 @@ class _Run(RunState[P]):
             self.certifying += time.perf_counter() - began
 
     def certified(self, ended: StopReason | None) -> bool:
-        large = np.prod(self.problem.weights_shape) > _LARGE_WEIGHTS
-        seconds = 0.0 if large else _CERTIFY_AFTER_INTERRUPT
+        grace = self.options.grace
+        large = np.prod(self.problem.weights_shape) > grace.weights
+        seconds = 0.0 if large else grace.seconds
         patience = Patience(self.interruption, ended == "interrupted", seconds)
         try:
             with _overflow_is_checked():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
+from dataclasses import dataclass
 from types import FrameType
 from typing import Any, ClassVar
 
@@ -69,6 +70,14 @@ class Interruption:
         if self._outer is not None:
             self._outer.handle(number, frame)
         Interruption._last = time.monotonic()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grace:
+    """What an interrupted run may still do: certify its last model, if that takes no time."""
+
+    seconds: float = 0.3
+    weights: int = 1 << 24  # entries of W; more take too long to go through
 
 
 class Patience:

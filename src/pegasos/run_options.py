@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from pegasos.certificate import Floats
 from pegasos.history import want_records
-from pegasos.interrupt import Interruption
+from pegasos.interrupt import Grace, Interruption
 from pegasos.limits import Limits
 from pegasos.outcome import Callback, Monitor
 
@@ -38,6 +38,7 @@ class RunOptions:
     monitor: Monitor | None = None
     began: float | None = None
     interruption: Interruption | None = None
+    grace: Grace = field(default=Grace())
     part: Part | None = None
     keep_duals: bool = True  # in the outcome
 

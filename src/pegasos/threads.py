@@ -47,13 +47,13 @@ def in_shares(n: int, threads: int, body: Callable[[int, int], None]) -> None:
             other.result()
 
 
-def cores() -> int:
+def cores(cgroup: Path = Path("/sys/fs/cgroup")) -> int:
     """Cores this process may use."""
     if hasattr(os, "sched_getaffinity"):
         count = len(os.sched_getaffinity(0))
     else:
         count = os.cpu_count() or 1
-    quota = _cgroup_quota()
+    quota = _quota(cgroup)
     if quota is not None:
         count = min(count, quota)
     for name in _LIMITS:
@@ -62,7 +62,7 @@ def cores() -> int:
     return max(1, count)
 
 
-def _cgroup_quota(root: Path = Path("/sys/fs/cgroup")) -> int | None:
+def _quota(root: Path) -> int | None:
     """Whole cores of the cgroup's CPU quota, rounded up; None without one."""
     with suppress(OSError, ValueError, ZeroDivisionError):
         quota, period = (root / "cpu.max").read_text().split()

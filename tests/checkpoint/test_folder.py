@@ -1,6 +1,7 @@
 """The folder of a checkpoint: where it may be, who may write to it, and what becomes of it."""
 
 import errno
+import fcntl
 import os
 import subprocess
 import sys
@@ -11,7 +12,8 @@ import pytest
 import pegasos
 from pegasos import CheckpointError
 from pegasos.checkpoint import container
-from pegasos.testing.runs import OPTIONS, X, Y
+from pegasos.checkpoint.folder import Checkpoint
+from pegasos.testing.runs import OPTIONS, X, Y, pausing
 
 
 def test_an_existing_checkpoint_is_not_replaced(begun):
@@ -131,20 +133,16 @@ def test_it_is_written_once_an_interval(tmp_path, monkeypatch):
         def monotonic():
             return now[0]
 
-    def advance(self, *arguments, **options):
+    def rows():
         now[0] += 1.0  # a slice takes a second
-        return plain(self, *arguments, **options)
+        return 20
 
-    plain = pegasos.SGDS.advance
     monkeypatch.setattr("pegasos.checkpoint.folder.time", Clock)
-    monkeypatch.setattr(pegasos.SGDS, "advance", advance)
-    monkeypatch.setattr("pegasos.schedule.first_slice", lambda _: 20)
-    monkeypatch.setattr("pegasos.schedule.next_slice", lambda *_: 20)
     written = container.write
     monkeypatch.setattr(
         "pegasos.checkpoint.folder.write", lambda *a: (saves.append(now[0]), written(*a))
     )
-    options = OPTIONS | {"solver": "sgds", "tol": 0, "max_epochs": 10}
+    options = OPTIONS | {"solver": pausing(pegasos.SGDS(), rows), "tol": 0, "max_epochs": 10}
     pegasos.solve(X, Y, checkpoint=tmp_path / "a", checkpoint_every=7, **options)
     assert now[0] >= 90
     assert np.diff(saves[:-1]).tolist() == [7.0] * (len(saves) - 2)
@@ -188,16 +186,14 @@ def test_a_full_disk_at_the_end_does_not_take_the_model(tmp_path, monkeypatch):
 
 
 def test_somebody_who_was_faster_keeps_his_checkpoint(tmp_path, monkeypatch):
-    from pegasos.checkpoint import folder
+    plain = fcntl.flock
 
-    plain = folder._locked
+    def slow(*arguments):
+        monkeypatch.setattr(fcntl, "flock", plain)
+        pegasos.solve(X, Y, checkpoint=tmp_path / "a", max_epochs=3, **OPTIONS)  # meanwhile
+        return plain(*arguments)
 
-    def slow(place):
-        monkeypatch.setattr(folder, "_locked", plain)
-        pegasos.solve(X, Y, checkpoint=place, max_epochs=3, **OPTIONS)  # meanwhile
-        return plain(place)
-
-    monkeypatch.setattr(folder, "_locked", slow)
+    monkeypatch.setattr(fcntl, "flock", slow)
     with pytest.raises(CheckpointError, match="is there already"):
         pegasos.solve(X, Y, checkpoint=tmp_path / "a", **OPTIONS | {"C": 77.0})
     assert pegasos.solve(X, Y, resume=tmp_path / "a", **OPTIONS).stop_reason == "converged"
@@ -218,10 +214,8 @@ def test_outcomes_of_many_runs_are_read_back(tmp_path):
 
 
 def folder_of(place, about):
-    from pegasos.checkpoint.folder import Checkpoint, _locked
-
     place.mkdir(exist_ok=True)
-    return Checkpoint(place, 1e9, about, _locked(place))
+    return Checkpoint(place, 1e9, about, lock=None)
 
 
 def test_files_of_others_are_left_alone(begun):

@@ -28,11 +28,6 @@ def test_a_file_that_would_not_fit_is_not_read_at_once(run, two, tmp_path, monke
     assert refused.exit_code == 1
     assert "would hardly fit 10 kB of memory" in refused.stderr
     assert "--memory allows 7 kB" in refused.stderr
-    monkeypatch.setattr("pegasos.cli.memory.available", lambda: 10**9)
-    monkeypatch.setattr("pegasos.cli.memory._PACKED", {".svm": 10**6})  # as if it were compressed
-    found = run("train", two, tmp_path / "m")
-    assert found.exit_code == 0, found.stderr
-    assert "a block at a time from" in found.stderr
 
 
 @pytest.mark.usefixtures("little")

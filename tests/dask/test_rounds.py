@@ -30,17 +30,17 @@ def test_bytes_of_a_round(client, monkeypatch, lanes, tol):
     X, y = text(4000, 20_000)
     y = np.stack([np.roll(y, k) for k in range(lanes)], axis=1)
     events = []
-    ask = Cluster._ask
+    ask = Cluster.ask
 
-    def counted(self, command, common, each, names):
+    def counted(self, command, common=None, each=None):
         before = sum(client.run(sent).values())
-        reply = ask(self, command, common, each, names)
+        reply = ask(self, command, common, each)
         # What the client sends reaches the first worker only: the others have it from there.
-        own = sum(getattr(value, "nbytes", 0) for value in common.values())
+        own = sum(getattr(value, "nbytes", 0) for value in (common or {}).values())
         events.append((command, own + sum(client.run(sent).values()) - before))
         return reply
 
-    monkeypatch.setattr(Cluster, "_ask", counted)
+    monkeypatch.setattr(Cluster, "ask", counted)
     result = pegasos.dask.solve(
         blocks(X, 1000), da.from_array(y, chunks=(1000, lanes)), C=1.0, seed=0, solver="dual",
         tol=tol,
@@ -77,11 +77,11 @@ def test_workers_that_join_are_given_rows():
 
     X, y = text(3000, 8000)
     holders = []
-    step = Cluster._ask
+    ask = Cluster.ask
 
-    def watched(self, command, common, each, names):
+    def watched(self, *arguments):
         holders.append(set(self.holder.values()))
-        return step(self, command, common, each, names)
+        return ask(self, *arguments)
 
     with (
         LocalCluster(
@@ -91,7 +91,7 @@ def test_workers_that_join_are_given_rows():
         Client(cluster, set_as_default=False) as client,
         pytest.MonkeyPatch.context() as patch,
     ):  # fmt: skip
-        patch.setattr(Cluster, "_ask", watched)
+        patch.setattr(Cluster, "ask", watched)
 
         def grow(record):
             if record.epoch == 1:

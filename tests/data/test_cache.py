@@ -15,7 +15,7 @@ import pegasos.data.cache
 from pegasos.data import Data, DataError, blocks, read
 from pegasos.data.cache import Cache
 from pegasos.data.cache_manifest import parse
-from pegasos.data.cache_writer import write_cache
+from pegasos.data.cache_writer import CacheWriter, write_cache
 from pegasos.sparse import issparse
 
 
@@ -118,12 +118,13 @@ def test_arrays_stay_in_their_files(cache):
         assert type(array).__name__ == "mmap"
 
 
-def test_indices_are_widened_where_the_core_needs_it(tmp_path, monkeypatch):
-    monkeypatch.setattr("pegasos.data.cache_writer.NARROW", 25)
+def test_indices_are_widened_where_the_core_needs_it(tmp_path):
     X = rows(20, 5)
-    parts = [Data(X[lo : lo + 4]) for lo in range(0, 20, 4)]
-    write_cache(parts, tmp_path / "a.cache")
-    found = read(tmp_path / "a.cache").X
+    writer = CacheWriter(tmp_path, tmp_path, narrow=25)
+    for lo in range(0, 20, 4):
+        writer.add(Data(X[lo : lo + 4]))
+    writer.finish()
+    found = read(tmp_path).X
     assert found.indices.dtype == found.indptr.dtype == np.int64
     np.testing.assert_array_equal(found.toarray(), X.toarray())
 

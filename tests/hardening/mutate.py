@@ -33,7 +33,7 @@ HOME = ROOT / "build" / "mutants"
 PATH = ROOT / "build" / "hardening" / "mutants.json"
 LEAST = 0.85
 
-_COPY = HOME / "mutants"  # where mutmut puts what it changes
+_COPY = "mutants"  # in HOME: where mutmut puts what it changes
 _UNNOTICED = (0, 5, 33)  # exit codes: all tests passed, there were none, none runs the function
 # Mutants are imported from their folder, in processes that tests start, too: the finder of the
 # editable install would lead to src.
@@ -89,7 +89,7 @@ def _mutmut(seconds: float, lock: int) -> None:
     finished = subprocess.run(
         [sys.executable, "-m", "tests.hardening.mutmut_until", str(seconds)], cwd=HOME,
         env=os.environ | {
-            "PYTHONPATH": os.pathsep.join(map(str, (HOME / "site", _COPY / "src", ROOT))),
+            "PYTHONPATH": os.pathsep.join(map(str, (HOME / "site", HOME / _COPY / "src", ROOT))),
             "HYPOTHESIS_PROFILE": "mutants",
         },
         stdout=sys.stderr, check=False, pass_fds=(lock,),
@@ -123,12 +123,12 @@ def prepare() -> None:
             kept.remove(meta)
             continue
         kept |= {meta.with_suffix(""), meta.with_suffix(".spans")}
-    for path in (_COPY / "src").rglob("*"):
+    for path in (HOME / _COPY / "src").rglob("*"):
         if path.is_file() and path not in kept:
             path.unlink()
-    shutil.rmtree(_COPY / "tests", ignore_errors=True)
-    (_COPY / "src" / "pegasos").mkdir(parents=True, exist_ok=True)
-    shutil.copy2(pegasos._core.__file__, _COPY / "src" / "pegasos")
+    shutil.rmtree(HOME / _COPY / "tests", ignore_errors=True)
+    (HOME / _COPY / "src" / "pegasos").mkdir(parents=True, exist_ok=True)
+    shutil.copy2(pegasos._core.__file__, HOME / _COPY / "src" / "pegasos")
     _forget_what_may_have_changed()
 
 
@@ -153,7 +153,7 @@ def _changed(name: str, data: bytes) -> bool:
 
 def _forget(which: Callable[[int | None], bool]) -> None:
     """Such mutants wait again; which tests run which function is asked anew."""
-    (_COPY / "mutmut-stats.json").unlink(missing_ok=True)
+    (HOME / _COPY / "mutmut-stats.json").unlink(missing_ok=True)
     for meta in _metas():
         verdicts = json.loads(meta.read_text())
         codes = verdicts["exit_code_by_key"]
@@ -165,7 +165,7 @@ def scores() -> dict[str, Score]:
     """By file; the model file's are one."""
     found: dict[str, Score] = {}
     for meta in _metas():
-        path = meta.with_suffix("").relative_to(_COPY / "src" / "pegasos")
+        path = meta.with_suffix("").relative_to(HOME / _COPY / "src" / "pegasos")
         score = found.setdefault(path.parts[0], Score())
         for name, code in json.loads(meta.read_text())["exit_code_by_key"].items():
             if code is None:
@@ -179,7 +179,7 @@ def scores() -> dict[str, Score]:
 
 
 def _metas() -> list[Path]:
-    return sorted((_COPY / "src").rglob("*.py.meta"))
+    return sorted((HOME / _COPY / "src").rglob("*.py.meta"))
 
 
 def text(found: dict[str, Score]) -> str:

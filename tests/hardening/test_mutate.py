@@ -11,7 +11,6 @@ from tests.hardening import mutate
 def home(tmp_path, monkeypatch):
     """build/mutants after a run: 3 mutants killed, 2 unnoticed, 1 not tried."""
     monkeypatch.setattr(mutate, "HOME", tmp_path)
-    monkeypatch.setattr(mutate, "_COPY", tmp_path / "mutants")
     codes = {"a": 1, "b": 0, "c": 33, "d": None, "e": -24, "f": -11}
     for name in ("solve.py", "model_file/check.py", "model_file/plain.py"):
         path = tmp_path / "mutants" / "src" / "pegasos" / name

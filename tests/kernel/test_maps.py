@@ -52,11 +52,10 @@ def test_fourier_features_come_near_the_kernel():
 
 @pytest.mark.parametrize("method", maps.METHODS)
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_matrix])
-def test_blocks_hold_the_rows(method, make, monkeypatch):
-    monkeypatch.setattr(maps, "_BLOCK_BYTES", 8 * 30 * 200)
+def test_blocks_hold_the_rows(method, make):
     X, _ = data()
     made = make_map(method, KERNEL, make(X), 30, 0)
-    rows = MappedRows(make(X), made)
+    rows = MappedRows(make(X), made, 8 * 30 * 200)
     ranges = rows.parts()
     assert len(ranges) > 2
     assert all(lo % 128 == 0 for lo, _ in ranges)
@@ -78,13 +77,12 @@ def test_blocks_hold_the_rows(method, make, monkeypatch):
 @pytest.mark.parametrize("intercept", ["free", "regularized", "none"])
 @pytest.mark.parametrize("method", maps.METHODS)
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-def test_by_blocks_is_as_in_memory(solver, intercept, method, loss, monkeypatch):
-    monkeypatch.setattr(maps, "_BLOCK_BYTES", 8 * 30 * 200)
+def test_by_blocks_is_as_in_memory(solver, intercept, method, loss):
     X, y = data()
     made = make_map(method, KERNEL, X, 30, 0)
     options = {"C": 2.0, "tol": 1e-6, "intercept": intercept, "solver": solver, "loss": loss}
     weight = np.random.default_rng(0).uniform(0.5, 2, y.size)
-    ours = pegasos.solve(MappedRows(X, made), y, sample_weight=weight, **options)
+    ours = pegasos.solve(MappedRows(X, made, 8 * 30 * 200), y, sample_weight=weight, **options)
     whole = pegasos.solve(features(made, X), y, sample_weight=weight, **options)
     assert ours.certificate.relative_gap <= 1e-6
     assert ours.certificate.primal == pytest.approx(whole.certificate.primal, rel=3e-6)
@@ -100,11 +98,10 @@ def test_by_blocks_is_as_in_memory(solver, intercept, method, loss, monkeypatch)
     assert ours.certificate.primal == pytest.approx(expected, rel=1e-9)
 
 
-def test_a_sample_first_is_one_of_blocks_too(monkeypatch):
-    monkeypatch.setattr(maps, "_BLOCK_BYTES", 8 * 20 * 5000)
+def test_a_sample_first_is_one_of_blocks_too():
     X, y = data(20_000)
     made = make_map("nystroem", KERNEL, X, 20, 0)
-    ours = pegasos.solve(MappedRows(X, made), y, C=1.0, tol=1e-4, solver="newton")
+    ours = pegasos.solve(MappedRows(X, made, 8 * 20 * 5000), y, C=1.0, tol=1e-4, solver="newton")
     whole = pegasos.solve(features(made, X), y, C=1.0, tol=1e-4, solver="newton")
     assert ours.epochs == pytest.approx(whole.epochs, abs=0.2)
     assert ours.certificate.primal == pytest.approx(whole.certificate.primal, rel=1e-4)

@@ -8,8 +8,9 @@ import pytest
 from scipy import sparse
 
 from pegasos.certificate import Certificate
-from pegasos.model_file import ModelFileError, NewerFormatError, contents
+from pegasos.model_file import ModelFileError, NewerFormatError
 from pegasos.model_file.arrays import (
+    ROOM,
     check_ends,
     put_array,
     put_text,
@@ -215,12 +216,18 @@ def test_places_may_take_8_bytes_and_rows_be_empty():
     assert decode(meta, dict(arrays), 0).coef.sum(axis=1).tolist() == [0.0, 0.0, 5.0]
 
 
-@pytest.mark.parametrize(("room", "size"), [(960, 0), (959, 0), (0, 960), (0, 959)])
-def test_what_is_made_of_a_file_takes_no_more_than_it_warrants(monkeypatch, room, size):
-    monkeypatch.setattr(contents, "ROOM", room)
-    model = replace(few(), classes=np.array(["a", "b", "c" * 80]))
+@pytest.mark.parametrize(
+    ("beyond", "size", "fits"),
+    [(0, 0, True), (1, 0, False), (1, ROOM + 31, False), (1, ROOM + 32, True)],
+)
+def test_what_is_made_of_a_file_takes_no_more_than_it_warrants(beyond, size, fits):
+    features = ROOM // 32 + beyond  # 8 bytes x 4 lanes; strings of 4 bytes x 4 classes x 2 of them
+    coef = np.zeros((4, features))
+    coef[1, 7] = 1.0
+    model = replace(
+        random_model(classes=4), coef=coef, classes=np.array(["a", "b", "c", "d" * 2 * features])
+    )
     found = decode(*encode(model), size)
-    fits = max(room, size) >= 960  # 8 bytes x 3 x 40, or 4 x 3 x 80
     assert sparse.issparse(found.coef) != fits
     assert (found.classes.dtype == object) != fits
 

@@ -12,6 +12,7 @@ from pegasos.limits import Limits
 from pegasos.problem import make_problem
 from pegasos.run_options import RunOptions
 from pegasos.testing import reference
+from pegasos.testing.runs import pausing
 from pegasos.testing.toys import toy
 
 
@@ -118,15 +119,13 @@ def test_a_class_without_weight_leaves_estimates_finite():
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_pausing_second_order_steps_changes_no_bit(threads, monkeypatch):
+def test_pausing_second_order_steps_changes_no_bit(threads):
     _, problem = slow_problem(intercept="free", n_jobs=threads)
     options = RunOptions(tol=1e-4, limits=Limits(), seed=0)
     expected = run(problem, DualCoordinate(), options)
     assert expected.stop_reason == "converged"
     rng = np.random.default_rng(1)
-    monkeypatch.setattr("pegasos.schedule.first_slice", lambda _: 1)
-    monkeypatch.setattr("pegasos.schedule.next_slice", lambda *_: int(rng.integers(1, 4000)))
-    sliced = run(problem, DualCoordinate(), options)
+    sliced = run(problem, pausing(DualCoordinate(), lambda: int(rng.integers(1, 4000))), options)
     assert sliced.W.tobytes() == expected.W.tobytes()
     plain = run(problem, DualCoordinate(second_order=False), options)
     assert expected.epochs < plain.epochs

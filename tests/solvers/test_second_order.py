@@ -10,6 +10,7 @@ from pegasos import InteriorPoint, Newton
 from pegasos.problem import make_problem
 from pegasos.sites import matrices
 from pegasos.solvers import Solver
+from pegasos.solvers.newton import Sampling
 from pegasos.testing import reference
 from pegasos.testing.toys import toy
 
@@ -20,21 +21,19 @@ class Case:
     tol: float
     close: float  # to the reference's objective
     most: int | None  # iterations to tol
-    sampled: bool = False
 
 
 CASES = {
     "interior": Case(InteriorPoint(), 1e-8, 1e-6, 40),
     "newton": Case(Newton(), 1e-6, 2e-6, None),
-    "newton, a sample first": Case(Newton(), 1e-6, 2e-6, None, sampled=True),
+    "newton, a sample first": Case(
+        Newton(sampling=Sampling(fewest_rows=1, rows_per_feature=1)), 1e-6, 2e-6, None
+    ),
 }
 
 
 @pytest.fixture(params=CASES.values(), ids=CASES.keys())
-def case(request, monkeypatch):
-    if request.param.sampled:
-        monkeypatch.setattr("pegasos.solvers.newton._FEWEST_ROWS", 1)
-        monkeypatch.setattr("pegasos.solvers.newton._ROWS_PER_FEATURE", 1)
+def case(request):
     return request.param
 
 

@@ -19,9 +19,6 @@ from pegasos.data.dataset import Data, DataError, slices
 from pegasos.data.labels import numbered
 from pegasos.data.npy import HEADER, GrowingArray, header_bytes, map_array
 
-NARROW = int(np.iinfo(np.int32).max)
-"""Stored values up to which indices take four bytes; the core wants both indices of one type."""
-
 _VALUES = (np.float32, np.float64, np.int8, np.uint8)
 _EXACT = 2**53
 
@@ -52,9 +49,14 @@ def write_cache(
 class CacheWriter:
     """The files of a cache while they grow."""
 
-    def __init__(self, folder: Path, path: str | os.PathLike[str]) -> None:
-        """``path`` is what errors call the cache."""
-        self._folder, self._path = folder, path
+    def __init__(
+        self, folder: Path, path: str | os.PathLike[str], narrow: int = int(np.iinfo(np.int32).max)
+    ) -> None:
+        """``path`` is what errors call the cache.
+
+        Up to ``narrow`` stored values, indices take four bytes: the core wants both of one type.
+        """
+        self._folder, self._path, self._narrow = folder, path, narrow
         self._arrays: dict[str, GrowingArray] = {}
         self._blocks: list[tuple[int, dict[str, tuple[int, int]]]] = []  # rows; entries, CRC
         self._features = self._stored = self._label_count = 0
@@ -191,7 +193,7 @@ class CacheWriter:
             raise DataError(self._path, f"labels of kind {kind} after labels of kind {self._kind}")
 
     def _is_narrow(self, indices: NDArray[Any]) -> bool:
-        return self._stored <= NARROW and (not indices.size or int(indices.max()) <= NARROW)
+        return max(self._stored, int(indices.max(initial=0))) <= self._narrow
 
     def _widen(self) -> None:
         """From now on, and for all that is written already, indices take eight bytes."""

@@ -21,7 +21,7 @@ from pegasos.data.columns import Columns, assign
 from pegasos.data.csv_rows import BadRowError, Part, Rows
 from pegasos.data.dataset import BadLine, DataError, Options
 from pegasos.data.files import compression
-from pegasos.data.lines import BLOCK, Lines, decode, numbered
+from pegasos.data.lines import Lines, decode, numbered
 
 SHOWN = 20
 """Bad lines kept in detail."""
@@ -40,7 +40,7 @@ class Table:
         self._largest = float(np.finfo(options.dtype).max)
         # A document may be longer than the module's limit.
         csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_FIELD))
-        self._lines = Lines(path)
+        self._lines = Lines(path, options.block_bytes)
         try:
             self.columns = self._first()
         except BaseException:
@@ -135,7 +135,7 @@ class Table:
                 rows.add(line, row)
             except BadRowError as error:
                 self._bad(rows, line, error.column, error.what)
-            if rows.size > BLOCK:
+            if rows.size > self.options.block_bytes:
                 yield rows.part()
                 rows.clear()
         yield rows.part()

@@ -136,5 +136,6 @@ class Options:
     text: str | int | None = None  # CSV, Parquet: a column of text
     header: bool | None = None  # CSV; None: there is one if the first line has no number
     delimiter: str | None = None  # CSV; None: by the file's name, .tsv has tabs
+    block_bytes: int = 1 << 21  # CSV: text at a time; what is made of it takes some ten times that
     dtype: type[np.float32] | type[np.float64] = np.float64
     threads: int | None = None

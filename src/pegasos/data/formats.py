@@ -33,7 +33,7 @@ _ALWAYS = {"format", "features", "labels", "dtype", "threads"}  # threads: at mo
 _TABLE = {"label", "weight", "weight_there", "text"}
 _USES = {
     "svmlight": {"zero_based", "multilabel", "skip_bad_lines"},
-    "csv": _TABLE | {"skip_bad_lines", "header", "delimiter"},
+    "csv": _TABLE | {"skip_bad_lines", "header", "delimiter", "block_bytes"},
     "parquet": _TABLE,
     "arrow": _TABLE,
     "npz": set(),
@@ -66,7 +66,7 @@ def resolved(path: str | os.PathLike[str], options: Options) -> Options:
         given = getattr(options, field.name)
         if given != field.default and field.name not in _ALWAYS | _USES[found]:
             raise ValueError(f"{field.name}={given!r} is of no use for {path}, a {found} file")
-    for name in ("features", "threads"):  # no threads would read nothing, for ever
+    for name in ("features", "threads", "block_bytes"):  # no threads would read nothing, for ever
         count = getattr(options, name)
         if count is not None and (not isinstance(count, int | np.integer) or count < 1):
             raise ValueError(f"{name} must be a whole number of at least 1, got {count!r}")

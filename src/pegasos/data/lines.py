@@ -8,17 +8,15 @@ from collections.abc import Iterator
 from pegasos.data.dataset import DataError
 from pegasos.data.files import open_binary
 
-BLOCK = 1 << 21  # bytes of text at a time; what is made of them takes some ten times as much
-
 _BOM = b"\xef\xbb\xbf"
 
 
 class Lines:
     """The lines of a file, from wherever the last call left off."""
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], block_bytes: int) -> None:
         """Open ``path``; a byte order mark of UTF-8 is passed over."""
-        self.path = path
+        self.path, self.block_bytes = path, block_bytes
         self.line = 1  # number of the line that comes next
         self._stream = open_binary(path)
         self._rest = self._stream.read(len(_BOM)).removeprefix(_BOM)
@@ -30,7 +28,7 @@ class Lines:
     def block(self) -> bytes:
         """Some whole lines, each with its end; nothing at the end of the file."""
         parts = [self._rest]
-        while more := self._stream.read(BLOCK):
+        while more := self._stream.read(self.block_bytes):
             cut = more.rfind(b"\n") + 1
             parts.append(more[:cut] if cut else more)
             if cut:

@@ -24,7 +24,6 @@ from pegasos.sites import Blocks
 from pegasos.sites.base import Ranges
 
 METHODS = ("nystroem", "fourier")
-_BLOCK_BYTES = 1 << 25  # of features, float64
 _SHARE_ROWS = 256  # a thread makes so many rows at once
 _MOST = 0.8  # of a block: then all of it is made
 _POOL, _AT_ONCE = 10, 50  # landmarks are drawn from so many times their number, so many together
@@ -202,9 +201,9 @@ def _cholesky(square: Floats) -> Floats:
 class MappedRows(Blocks):
     """Rows X as a map sees them."""
 
-    def __init__(self, X: Any, map: FeatureMap) -> None:
-        """Nothing is made yet."""
-        self.X, self.map = X, map
+    def __init__(self, X: Any, map: FeatureMap, block_bytes: int = 1 << 25) -> None:
+        """Nothing is made yet; a block will have so many bytes of features."""
+        self.X, self.map, self.block_bytes = X, map, block_bytes
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -223,12 +222,12 @@ class MappedRows(Blocks):
 
     def __getitem__(self, rows: NDArray[np.intp]) -> MappedRows:
         """Some of the rows."""
-        return MappedRows(self.X[rows], self.map)
+        return MappedRows(self.X[rows], self.map, self.block_bytes)
 
     def parts(self) -> Ranges:
-        """Rows of some megabytes of features."""
+        """Whole groups of rows that can be sampled."""
         n = self.shape[0]
-        step = max(1, _BLOCK_BYTES // (8 * ALIGNED * self.map.size)) * ALIGNED
+        step = max(1, self.block_bytes // (8 * ALIGNED * self.map.size)) * ALIGNED
         return [(lo, min(n, lo + step)) for lo in range(0, n, step)]
 
     def block(

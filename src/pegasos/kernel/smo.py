@@ -39,16 +39,24 @@ _WORTH_SHRINKING = 0.7
 # Tiny problems are solved to nearly all digits whatever tol says: it costs milliseconds, and a
 # weight is then a repeated row.
 _TINY, _POLISHED, _MOST_POLISHING = 500, 1e-12, 20
-# A long run is certified on the way, so that an interrupt costs a part of it at most: once this
-# many values of K were worked on (2 to 5 s), then after the work of so many certificates, and
-# whenever all of it has grown by a half. Work is counted in rows of K: a certificate is one for
-# every support vector, a step takes the time of a fraction of one (0.13 to 0.4 of it, measured
-# with 5 to 300 features). Close to tol there is no such look: a certificate is due there anyway.
-_LONG_VALUES, _CERTIFICATES, _LONGER, _STEP_ROWS, _FAR = 1 << 29, 4.0, 1.5, 0.2, 2.0
+_STEP_ROWS = 0.2  # of K, which take as long as a step: 0.13 to 0.4, with 5 to 300 features
+_FAR = 2.0  # times tol: closer to it a certificate is due anyway
 
 _LOOK_AT, _SHRINK_AT, _HALVINGS, _CONVERGED, _LOOKED = range(5)  # of state["plan"]
 _DUAL, _TOLERANCE = range(2)  # of state["numbers"]
 _NEAR, _SPENT, _LOOK = 1, 2, 3  # why a certificate is asked for
+
+
+@dataclass(frozen=True, kw_only=True)
+class Looks:
+    """When a long run is certified on the way, so that an interrupt costs a part of it at most.
+
+    Work is counted in rows of K: a certificate is one for every support vector.
+    """
+
+    values: int = 1 << 29  # of K to work on before the first: 2 to 5 s
+    certificates: float = 4.0  # that the work from one to the next would have sufficed for
+    growth: float = 1.5  # of all work from one to the next
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +65,7 @@ class SMO(KernelSolver):
 
     cache_size: float = 1000
     n_jobs: int | None = None
+    looks: Looks = Looks()
     # The gap a run makes for, not of the solver's own.
     _goal: float = field(default=0.0, init=False, repr=False, compare=False)
 
@@ -154,8 +163,8 @@ class SMO(KernelSolver):
         """Whether the last look, or the beginning, is long ago."""
         done, looked = _worked(state), int(state["plan"][_LOOKED])
         support = int(np.count_nonzero(state["a"]))
-        enough = max(_LONGER * looked, looked + _CERTIFICATES * support)
-        return done >= enough and done * problem.n >= _LONG_VALUES
+        enough = max(self.looks.growth * looked, looked + self.looks.certificates * support)
+        return done >= enough and done * problem.n >= self.looks.values
 
     def _polish(self, problem: KernelProblem, state: State) -> None:
         """Solve what is proven to the last digits: slack anew in float64, then steps.

@@ -28,7 +28,7 @@ An iteration is one step, and one epoch: of a sample, a sixteenth of one. It is 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -59,8 +59,19 @@ from pegasos.state import COUNTS, Field, State
 
 _DEFAULT_AIM = 1e-3  # outside of a run
 _FIRST_WIDTH = 2.0  # in units: at w = 0 every slack is of that size
-_ROWS_PER_FEATURE = 512  # that make one worth its while
-_FEWEST_ROWS = 1 << 14
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sampling:
+    """The rows that make a sample worth its while."""
+
+    fewest_rows: int = 1 << 14
+    rows_per_feature: int = 512
+
+    def every(self, problem: Problem) -> int:
+        """Of how many rows one is in the first sample; 1 if there is none."""
+        rows = max(self.fewest_rows, self.rows_per_feature * problem.rows.d)
+        return SAMPLED if problem.site.samples and problem.lane_rows[0] >= rows else 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +82,7 @@ class Newton(Solver):
     """
 
     aim: float | None = None
+    sampling: Sampling = field(default=Sampling(), repr=False)
 
     name: ClassVar[str] = "newton"
     intercepts: ClassVar[frozenset[str]] = frozenset({"none", "regularized", "free"})
@@ -111,7 +123,7 @@ class Newton(Solver):
     def start(self, problem: Problem, seed: int, duals: Floats | None = None) -> State:  # noqa: ARG002
         """Start from w = 0."""
         normal.check_features("Newton factors a matrix", problem)
-        every, width = _every(problem), _FIRST_WIDTH * float(problem.unit[0])
+        every, width = self.sampling.every(problem), _FIRST_WIDTH * float(problem.unit[0])
         rows, there = problem.site.begin(ROWS, problem, {"every": every}, seed)
         numbers = [0.0, width, math.inf, self._goal, every, math.inf, 0.0]
         return State.begin(problem.sizes, self.fields(problem), there, numbers=numbers, **rows)
@@ -177,11 +189,3 @@ class Newton(Solver):
     @property
     def _goal(self) -> float:
         return _DEFAULT_AIM if self.aim is None else self.aim
-
-
-def _every(problem: Problem) -> int:
-    """Of how many rows one is in the first sample; 1 if there is none."""
-    n, d = int(problem.lane_rows[0]), problem.rows.d
-    if not problem.site.samples:
-        return 1
-    return SAMPLED if n >= max(_FEWEST_ROWS, _ROWS_PER_FEATURE * d) else 1
