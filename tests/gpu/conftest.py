@@ -51,6 +51,7 @@ def problem_of():
     """Makes lanes over rows on a device from NumPy arrays."""
     import torch
 
+    from pegasos.losses import named
     from pegasos.sites.device.problem import device_problem
     from pegasos.sites.device.rows import device_rows
 
@@ -68,7 +69,7 @@ def problem_of():
             negative=np.full(K, negative),
             s=lambda _: np.full(K, 1 / C),
             intercept=intercept,
-            loss=loss,
+            loss=named(loss),
         )
 
     return made

@@ -11,6 +11,7 @@ from pegasos.sites.device.certify import SUMS
 from pegasos.sites.device.formulas import Direction, Fixed, Row
 from pegasos.sites.device.kernels import certify, interior, newton
 from pegasos.sites.device.kernels import rows as row_kernels
+from pegasos.sites.device.losses import LOSSES
 from pegasos.testing.toys import toy
 
 KINDS = [torch.float64, torch.float32, torch.float16, torch.bfloat16]
@@ -170,7 +171,7 @@ def test_scores_do_not_depend_on_how_weights_are_stored():
 
 
 # The formulas of the interior point method.
-def variables(K, n, squared, seed=0, weighted=True):
+def variables(K, n, loss, seed=0, weighted=True):
     """Rows and directions in the middle of a run, and what does not change."""
     y = labels(K, n, seed)
     inside = y != 0
@@ -179,18 +180,18 @@ def variables(K, n, squared, seed=0, weighted=True):
         c = c[:, :1].expand(-1, n)  # one number for all rows of a lane
     a = numbers(K, n, seed=seed + 2, least=0.05, most=0.45)
     r = numbers(K, n, seed=seed + 3, least=0.01, most=2.0)
-    xi = a / (2 * c) if squared else numbers(K, n, seed=seed + 4, least=0.01, most=2.0)
-    v = a.clone() if squared else c - a
+    xi = a / (2 * c) if loss.curved else numbers(K, n, seed=seed + 4, least=0.01, most=2.0)
+    v = a.clone() if loss.curved else c - a
     g = numbers(K, n, seed=seed + 5, least=-2.0)
     scale = numbers(K, n, seed=seed + 6, least=0.01)
     ones = (torch.where(inside, value, 1.0) for value in (a, v, r, xi))
     row = Row(*ones, torch.where(inside, g, -1.0), torch.where(inside, scale, 0.0))
     parts = [numbers(K, n, seed=seed + 7 + i) * 0.1 for i in range(4)]
-    if squared:
+    if loss.curved:
         parts[1] = 0 * parts[1]
     now = Direction(*(torch.where(inside, part, 0.0) for part in parts))
     c = c if not weighted else torch.where(inside, c, 1.0)
-    return row, now, Fixed(y, c, squared)
+    return row, now, Fixed(y, c, loss)
 
 
 def copies(given):
@@ -221,11 +222,11 @@ def both(call, *given):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("squared", [False, True])
+@pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
 @pytest.mark.parametrize(("K", "n"), LANES)
-def test_the_passes_of_the_interior_point_method(K, n, squared, weighted):
-    row, now, fixed = variables(K, n, squared, weighted=weighted)
-    _, other, _ = variables(K, n, squared, seed=50)
+def test_the_passes_of_the_interior_point_method(K, n, loss, weighted):
+    row, now, fixed = variables(K, n, loss, weighted=weighted)
+    _, other, _ = variables(K, n, loss, seed=50)
     margins, shift = numbers(K, n, seed=20), numbers(K, 1, seed=21)
     step = numbers(K, 1, seed=22, least=0.1, most=0.9)
     mu = numbers(K, 1, seed=23, least=0.01, most=0.3)
@@ -242,7 +243,7 @@ def test_the_passes_of_the_interior_point_method(K, n, squared, weighted):
 
 
 def test_a_trial_adds_up_losses_along_the_direction():
-    row, now, fixed = variables(3, 700, squared=False)
+    row, now, fixed = variables(3, 700, LOSSES["hinge"])
     factors = torch.tensor([0.0, 0.5, 4.0], dtype=torch.float64)
     found = formulas.trial(row, now, fixed, factors)
     inside, y = fixed.y != 0, fixed.y
@@ -255,8 +256,8 @@ def test_a_trial_adds_up_losses_along_the_direction():
 
 
 def test_rows_that_are_not_in_a_lane_never_change():
-    for squared in (False, True):
-        row, now, fixed = variables(2, 600, squared)
+    for loss in LOSSES.values():
+        row, now, fixed = variables(2, 600, loss)
         outside = fixed.y == 0
         assert int(outside.sum()) > 100
         step = torch.full((2, 1), 0.5, dtype=torch.float64)
@@ -269,15 +270,15 @@ def test_rows_that_are_not_in_a_lane_never_change():
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("squared", [False, True])
+@pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
 @pytest.mark.parametrize(("K", "n"), LANES)
-def test_slopes_of_the_loss_by_the_intercept(K, n, squared, weighted):
-    _, _, fixed = variables(K, n, squared, weighted=weighted)
+def test_slopes_of_the_loss_by_the_intercept(K, n, loss, weighted):
+    _, _, fixed = variables(K, n, loss, weighted=weighted)
     margins = numbers(K, n, seed=30, least=-2.0, most=2.0)
     for b in (torch.zeros(K, dtype=torch.float64), numbers(K, seed=31)):
         found = interior.slopes(margins, fixed, b)
         close(found, formulas.slopes(margins, fixed, b))
-        if squared or n < 100:
+        if loss.curved or n < 100:
             continue
         expected = [  # by hand
             -(fixed.c[k] * fixed.y[k])[fixed.y[k] * (margins[k] + b[k]) < 1].sum() for k in range(K)
@@ -286,10 +287,10 @@ def test_slopes_of_the_loss_by_the_intercept(K, n, squared, weighted):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("squared", [False, True])
+@pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
 @pytest.mark.parametrize(("K", "n"), LANES)
-def test_the_sums_of_a_certificate(K, n, squared, weighted):
-    _, _, fixed = variables(K, n, squared, weighted=weighted)
+def test_the_sums_of_a_certificate(K, n, loss, weighted):
+    _, _, fixed = variables(K, n, loss, weighted=weighted)
     margins = numbers(K, n, seed=32, least=-2.0, most=2.0)
     norms = numbers(n, seed=33, least=0.0, most=9.0)
     duals = torch.where(fixed.y != 0, numbers(K, n, seed=34, least=0.0), 0.0)
@@ -308,11 +309,11 @@ def test_the_sums_of_a_certificate(K, n, squared, weighted):
 
 # The formulas of Newton's method.
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("squared", [False, True])
+@pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
 @pytest.mark.parametrize("n", [1, 700, 9000])
-def test_the_passes_of_newtons_method(n, squared, weighted):
-    _, _, lanes = variables(1, n, squared, weighted=weighted)
-    fixed = Fixed(lanes.y[0], lanes.c[0], squared)
+def test_the_passes_of_newtons_method(n, loss, weighted):
+    _, _, lanes = variables(1, n, loss, weighted=weighted)
+    fixed = lanes.of(0)
     slack, change = numbers(n, seed=40, least=-2.0, most=2.0), numbers(n, seed=41)
     for before in (0.0, 0.7):
         mine, plain = slack.clone(), slack.clone()
@@ -335,11 +336,11 @@ def test_the_passes_of_newtons_method(n, squared, weighted):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("sides", [1, 2])
-@pytest.mark.parametrize("squared", [False, True])
+@pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
 @pytest.mark.parametrize(("n", "d"), SHAPES)
-def test_a_look_at_all_rows_reads_them_once(n, d, squared, sides, kind):
-    _, _, lanes = variables(1, n, squared, weighted=True)
-    fixed = Fixed(lanes.y[0], lanes.c[0], squared)
+def test_a_look_at_all_rows_reads_them_once(n, d, loss, sides, kind):
+    _, _, lanes = variables(1, n, loss, weighted=True)
+    fixed = lanes.of(0)
     X, W = part_of_more(numbers(n, d).to(kind)), numbers(1, d, seed=1)
     found = []
     for kernels.INTERPRETED in (True, False):
@@ -347,7 +348,7 @@ def test_a_look_at_all_rows_reads_them_once(n, d, squared, sides, kind):
         sums = newton_rows.seen(X, W, 0.2, fixed, 0.7, sides, margins, duals)
         close(margins, (W @ X.double().T)[0])
         slack = 1 - fixed.y * (margins + 0.2)
-        expected = formulas.smoothed_dual(slack, fixed.c, 0.7, squared)
+        expected = loss.rounded_dual(slack, fixed.c, 0.7)
         close(duals, torch.where(fixed.y == 0, 0.0, expected))
         found.append(sums if sides == 1 else sums[:1] - sums[1:])
         close(found[-1], (fixed.y * duals)[None] @ X.double())
@@ -356,10 +357,10 @@ def test_a_look_at_all_rows_reads_them_once(n, d, squared, sides, kind):
     close(*found)
 
 
-@pytest.mark.parametrize("squared", [False, True])
-def test_the_formulas_of_newtons_method_are_derivatives(squared):
-    _, _, lanes = variables(1, 400, squared)
-    fixed = Fixed(lanes.y[0], lanes.c[0], squared)
+@pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
+def test_the_formulas_of_newtons_method_are_derivatives(loss):
+    _, _, lanes = variables(1, 400, loss)
+    fixed = lanes.of(0)
     slack, change = numbers(400, seed=42, least=-2.0, most=2.0), numbers(400, seed=43)
     width, h = 0.5, 1e-5
 

@@ -7,7 +7,7 @@ from tests.gpu.test_solvers import MODES, agree
 
 import pegasos
 from pegasos.sites.device import loading, newton_rows
-from pegasos.sites.device.formulas import smoothed_dual
+from pegasos.sites.device.losses import LOSSES
 from pegasos.sites.device.newton_rows import NewtonRun
 
 RUN = {"C": 0.003, "device": "cpu", "solver": "newton", "tol": 1e-6, "seed": 0}
@@ -87,7 +87,7 @@ def test_far_rows_come_in_as_if_they_were_looked_at(rows, monkeypatch):
         X, (y, c, _) = problem.rows.source, run.fixed()
         w, b = torch.from_numpy(state["w"]), float(state["b"][0])
         slack = 1 - y * (X @ w[:-1] + b)
-        a = smoothed_dual(slack, c, width, False)
+        a = LOSSES["hinge"].rounded_dual(slack, c, width)
         expected = [(c * slack.clamp(min=0)).sum(), a.sum(), found[2], (a * y).sum()]
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(total[:-1], (y * a) @ X, rtol=1e-9, atol=1e-9)

@@ -11,6 +11,7 @@ from pegasos.chunk_rows import ChunkRows
 from pegasos.data.chunks import ArrayChunks, spill
 from pegasos.driver import run
 from pegasos.limits import Limits
+from pegasos.losses import named
 from pegasos.run_options import RunOptions
 from pegasos.sites.device.lanes import Duals, lanes_of
 from pegasos.sites.device.loading import _brought, room, rows_on_device, stream_of
@@ -35,7 +36,7 @@ def solved(source, data, solver, loss="hinge", intercept="free", tol=1e-8):
     problem = device_problem(
         device_rows(source, bias), torch.from_numpy(data.Y.T.copy()),
         torch.from_numpy(data.weight[None]), positive=np.ones(K), negative=np.ones(K),
-        s=lambda _: np.full(K, 2.0), intercept=intercept, loss=loss, keep_duals=True,
+        s=lambda _: np.full(K, 2.0), intercept=intercept, loss=named(loss), keep_duals=True,
     )  # fmt: skip
     choice = choice_of(by_name(solver), problem, tol)
     return problem, run(problem, choice, RunOptions(tol=tol, limits=Limits(), seed=0))

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from pegasos import _core
 from pegasos.sites.device import kernels
+from pegasos.sites.device.losses import Falls, Loss
 
 _PULL = 10.0  # products are pulled into [aim / 10, 10 aim]
 _SUMMED = 4096  # rows that are added up first: so many roundings, and as many as there are such
@@ -47,7 +47,11 @@ class Fixed(NamedTuple):
 
     y: Tensor
     c: Tensor
-    squared: bool
+    loss: Loss
+
+    def of(self, some: Any) -> Fixed:
+        """Of some rows, or of one lane."""
+        return Fixed(self.y[some], self.c[some], self.loss)
 
 
 def formulas_for(tensor: Tensor, part: str) -> Any:
@@ -60,28 +64,23 @@ def point(
     row: Row, now: Direction, fixed: Fixed, share: Tensor, step: Tensor, kind: torch.dtype
 ) -> tuple[Tensor, Tensor]:
     """Step, in place; (3, K, n) the factors of x in three sums, and (7, K) sums over rows."""
-    y, c, squared = fixed
+    y, c, loss = fixed
     inside = y != 0
     row.g.add_(step * now.along)
     row.r.add_(step * (now.ra - row.r * now.da) / row.a)
     row.a.add_(step * now.da)
-    if squared:
-        row.v.copy_(row.a)
-        row.xi.copy_(torch.where(inside, row.a / (2 * c), 1.0))
-    else:
-        row.xi.add_(step * (now.rv + row.xi * now.da) / row.v)
-        row.v.sub_(step * now.da)
+    loss.step(row, now, c, step, inside)
     a, v, r, xi, g, _ = row
     inverse = torch.where(inside, 1 / (r * v + xi * a), 0.0)
     row.scale.copy_(a * v * inverse)
-    lost = c * g * g if squared else -c * g
     signed = a * y
-    t = -y * row.scale * (g + xi if squared else g)
-    by_mu = y * inverse * (share * v if squared else share * v - a)
+    residual, by_share, product, worth = loss.point(row, share)
+    t = -y * row.scale * residual
+    by_mu = y * inverse * by_share
     sums = [
-        torch.where(inside, a * r if squared else a * r + v * xi, 0.0),
-        torch.where(inside & ~(g >= 0), lost, 0.0),
-        torch.where(inside, a - a * xi / 2 if squared else a, 0.0),
+        torch.where(inside, product, 0.0),
+        torch.where(inside & ~(g >= 0), loss.value(-g, c), 0.0),
+        torch.where(inside, worth, 0.0),
         signed,
         row.scale,
         t,
@@ -95,45 +94,34 @@ def affine(
     row: Row, now: Direction, fixed: Fixed, margins: Tensor, shift: Tensor, kind: torch.dtype
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Set the targets, but for mu; (K, n) the factors of x, (2, K) steps and (4, K) sums."""
-    y, _, squared = fixed
+    y, _, loss = fixed
     inside = y != 0
     a, v, r, xi, g, scale = row
-    da = scale * ((-g - xi if squared else -g) - y * (margins + shift))
+    da = scale * (loss.pull(g, xi) - y * (margins + shift))
     by_a, by_v = da / a, da / v
     dr = torch.where(inside, -r * (1 + by_a), 0.0)
-    dxi = torch.where(inside, xi * (by_v if squared else by_v - 1), 0.0)
     now.ra.copy_(torch.where(inside, -a * r - da * dr, 0.0))
-    now.rv.copy_(torch.where(inside, -v * xi + da * dxi, 0.0) if not squared else 0 * a)
-    t = -y * scale * (dr * by_a if squared else dr * by_a + dxi * by_v)
-    falls = [-dr / r], [-by_a]
-    if not squared:
-        falls = [-dr / r, -dxi / xi], [-by_a, by_v]
-    sums = [
-        a * dr if squared else a * dr + v * dxi,
-        r * da if squared else (r - xi) * da,
-        da * dr if squared else da * (dr - dxi),
-        t,
-    ]
-    return t.to(kind), _steps(*falls), torch.stack([part.sum(1) for part in sums])
+    rv, turn, falls, sums = loss.affine(row, da, dr, by_a, by_v, inside)
+    now.rv.copy_(rv)
+    t = -y * scale * turn
+    found = torch.stack([part.sum(1) for part in (*sums, t)])
+    return t.to(kind), _steps(((-dr / r, -by_a), *falls)), found
 
 
 def direction(
     row: Row, to: Direction, fixed: Fixed, share: Tensor, mu: Tensor, margins: Tensor, shift: Tensor
 ) -> Tensor:
     """Add mu, or its share, to the targets, fill in the direction; (2, K) the largest steps."""
-    y, _, squared = fixed
+    y, _, loss = fixed
     inside = y != 0
     a, v, r, xi, g, scale = row
     to.ra.copy_(torch.where(inside, to.ra + share * mu, 0.0))
-    to.rv.copy_(0 * a if squared else torch.where(inside, to.rv + mu, 0.0))
+    to.rv.copy_(loss.target(to.rv, mu, inside))
     h = to.ra / a - to.rv / v - (g + xi - r)
     to.along.copy_(y * (margins + shift))
     to.da.copy_(scale * (h - to.along))
-    primal, dual = [(r * to.da - to.ra) / (a * r)], [-to.da / a]
-    if not squared:
-        primal.append(-(to.rv + xi * to.da) / (v * xi))
-        dual.append(to.da / v)
-    return _steps(primal, dual)
+    falls = (r * to.da - to.ra) / (a * r), -to.da / a
+    return _steps((falls, *loss.falls(row, to)))
 
 
 def correct(
@@ -141,15 +129,15 @@ def correct(
     q: Tensor, kind: torch.dtype,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """Set the other targets; (K, n) the factors of x, and (K,) their sum."""
-    y, _, squared = fixed
+    y, _, loss = fixed
     inside = y != 0
     a, v, r, xi, _, scale = row
     ahead_r = r + p * (now.ra - r * now.da) / a
-    ahead_xi = xi + p * (now.rv + xi * now.da) / v
     more_a = torch.where(inside, _pulled((a + q * now.da) * ahead_r, share * mu), 0.0)
-    more_v = torch.where(inside, _pulled((v - q * now.da) * ahead_xi, mu), 0.0)
-    if squared:
-        more_v = 0 * more_v
+    more_v = torch.zeros_like(a)
+    if loss.bounded:
+        ahead_xi = xi + p * (now.rv + xi * now.da) / v
+        more_v = torch.where(inside, _pulled((v - q * now.da) * ahead_xi, mu), 0.0)
     other.ra.copy_(now.ra + more_a)
     other.rv.copy_(now.rv + more_v)
     t = y * scale * (more_a / a - more_v / v)
@@ -168,13 +156,6 @@ def trial(row: Row, now: Direction, fixed: Fixed, factors: Tensor) -> Tensor:
     return torch.stack(losses + classes)
 
 
-def smoothed_dual(slack: Tensor, c: Tensor, width: float, squared: bool) -> Tensor:
-    """The derivative of the smoothed loss of Newton's method."""
-    if squared:
-        return 2 * c * slack.clamp(min=0.0)
-    return c * (0.5 + slack * (0.5 / width)).clamp(0.0, 1.0)
-
-
 def smoothed_point(
     slack: Tensor, along: Tensor, norms: Tensor, fixed: Fixed, step: float, before: float,
     width: float, reach: float,
@@ -184,19 +165,16 @@ def smoothed_point(
     ``along`` are the products of the rows with the direction. The last sums are the number of rows
     that are within ``reach`` of the kink, and curvatures x norms.
     """
-    y, c, squared = fixed
+    y, c, loss = fixed
     inside = y != 0
-    old = smoothed_dual(slack, c, before, squared) if before > 0 else 0 * slack
+    old = loss.rounded_dual(slack, c, before) if before > 0 else 0 * slack
     slack.sub_(step * (y * along))
-    a = smoothed_dual(slack, c, width, squared)
-    if squared:
-        curved, lost, dual = (slack > 0) * 2 * c, c * slack * slack, a - a * a / (4 * c)
-    else:
-        curved, lost, dual = (slack.abs() < width) * (c * (0.5 / width)), c * slack, a
-    loss = torch.where(slack <= 0, 0.0, lost)
-    rounded = loss - dual + a * (1 - slack)
+    a = loss.rounded_dual(slack, c, width)
+    curved, dual = loss.rounded_slope(slack, c, width), loss.worth(a, c)
+    lost = torch.where(slack <= 0, 0.0, loss.value(slack, c))
+    rounded = lost - dual + a * (1 - slack)
     within = (slack.abs() < reach).double()
-    sums = loss, dual, rounded, a * y, within, curved * norms
+    sums = lost, dual, rounded, a * y, within, curved * norms
     parts = [torch.where(inside, part, 0.0).sum() for part in sums]
     return y * (a - old), torch.where(inside, curved, 0.0), torch.stack(parts)
 
@@ -206,44 +184,38 @@ def smoothed_line(slack: Tensor, along: Tensor, fixed: Fixed, step: float, width
 
     The last is the mean square of what slacks change by along the direction.
     """
-    y, c, squared = fixed
+    y, c, loss = fixed
     change = -(y * along)
     ahead = slack + step * change
-    slope = smoothed_dual(ahead, c, width, squared) * change
-    curved = (ahead > 0) * 2 * c if squared else (ahead.abs() < width) * (c * (0.5 / width))
-    first = smoothed_dual(slack, c, width, squared) * change
+    slope = loss.rounded_dual(ahead, c, width) * change
+    curved = loss.rounded_slope(ahead, c, width)
+    first = loss.rounded_dual(slack, c, width) * change
     parts = slope, curved * change * change, first, change * change / len(slack)
     return torch.stack([torch.where(y != 0, part, 0.0).sum() for part in parts])
 
 
 def slopes(margins: Tensor, fixed: Fixed, b: Tensor) -> Tensor:
     """(K,) the derivatives of the losses by the intercept, at b."""
-    y, c, squared = fixed
-    # y (kink - b) > 0: the row loses, and its slope is -c y, or -2 c (kink - b).
-    ahead = y - margins - b[:, None]
-    each = 2 * c * ahead if squared else c * y
-    return -torch.where(y * ahead > 0, each, 0.0).sum(1)
+    y, c, loss = fixed
+    ahead = y - margins - b[:, None]  # y times the slack
+    return -torch.where(y * ahead > 0, loss.signed_slope(ahead, y, c), 0.0).sum(1)
 
 
 def gap_sums(margins: Tensor, a: Tensor, norms: Tensor, fixed: Fixed) -> tuple[Tensor, float]:
     """(10, K) the sums of ``certify.SUMS``, and how many numbers are added after one another."""
-    y, c, squared = fixed
+    y, c, loss = fixed
     inside = y != 0
     norm = norms.sqrt()
     slack = 1 - y * margins
-    lost = inside & ~(slack <= 0)
-    slope = torch.where(inside & ~(slack <= -_core.NEAR), c, 0.0)
-    if squared:
-        slope = torch.where(lost, 2 * c * slack, 0.0)
+    slope = loss.slope(slack, c, inside)
     up = torch.where(y > 0, a, 0.0)
     down = torch.where(y < 0, a, 0.0)
-    nothing = torch.zeros_like(a[:, :1])
     sums = [
-        torch.where(lost, c * slack * slack if squared else c * slack, 0.0),
+        torch.where(inside & ~(slack <= 0), loss.value(slack, c), 0.0),
         up,
         down,
-        up / c * up / 4 if squared else nothing,
-        down / c * down / 4 if squared else nothing,
+        loss.square(up, c),
+        loss.square(down, c),
         slope,
         slope * norm,
         torch.where(inside, c * norm, 0.0),
@@ -268,10 +240,7 @@ def _pulled(product: Tensor, aim: Tensor) -> Tensor:
     return torch.maximum(inside - product, -high)
 
 
-def _steps(primal: list[Tensor], dual: list[Tensor]) -> Tensor:
+def _steps(falls: Falls) -> Tensor:
     """(2, K): the steps in (0, 1] that the largest relative falls allow."""
-
-    def step(falls: list[Tensor]) -> Any:
-        return 1 / torch.stack([fall.amax(1) for fall in falls]).amax(0).clamp(min=1.0)
-
-    return torch.stack([step(primal), step(dual)])
+    most = [torch.stack([fall.amax(1) for fall in of]).amax(0) for of in zip(*falls, strict=True)]
+    return torch.stack([1 / each.clamp(min=1.0) for each in most])

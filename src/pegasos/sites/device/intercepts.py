@@ -38,8 +38,7 @@ def best_intercepts(problem: Problem, margins: Tensor) -> Floats:
     between = inside & (kinks > low[:, None]) & (kinks <= high[:, None])
     found = torch.stack(
         [
-            _between(kinks[k], Fixed(fixed.y[k], fixed.c[k], fixed.squared), between[k], low[k],
-                     high[k], at_low[k])
+            _between(kinks[k], fixed.of(k), between[k], low[k], high[k], at_low[k])
             for k in range(problem.lanes)
         ]
     )  # fmt: skip
@@ -54,16 +53,16 @@ def _between(
     places, order = kinks[rows].sort()
     rows = rows[order]
     c = fixed.c[rows]
-    if not fixed.squared:
+    if not fixed.loss.curved:
         # Every kink raises the slope by c; right of low, those of y = -1 at low have done so, too.
         begun = torch.where((kinks == low) & (fixed.y < 0), fixed.c, 0.0).sum()
         slopes = at_low + begun + torch.cat([0 * low[None], c.cumsum(0)])
         ends = torch.cat([low[None], places, high[None]])
         return ends[torch.count_nonzero(slopes < 0)]
-    # Rows that lose add 2 c to what the slope rises by: those of y = -1 from their kink on, those
+    # Rows that lose add their curvature to that of all: those of y = -1 from their kink on, those
     # of y = +1 up to it. All other rows that lose at low do so up to high.
     steep = _curvature(kinks, fixed, low)
-    turns = torch.cat([steep[None], -2 * c * fixed.y[rows]]).cumsum(0)
+    turns = torch.cat([steep[None], -fixed.loss.curvature(c) * fixed.y[rows]]).cumsum(0)
     knots = torch.cat([low[None], places, high[None]])
     slopes = at_low + torch.cat([0 * low[None], (turns * knots.diff()).cumsum(0)])
     last = torch.count_nonzero(slopes[1:-1] < 0)  # the knot before the change of sign
@@ -72,7 +71,7 @@ def _between(
 
 
 def _curvature(kinks: Tensor, fixed: Fixed, b: Tensor) -> Tensor:
-    """The derivative of the squared loss's slope right of b."""
-    y, c, _ = fixed
+    """The derivative of a curved loss's slope right of b."""
+    y, c, loss = fixed
     loses = ((y > 0) & (kinks > b)) | ((y < 0) & (kinks <= b))
-    return torch.where(loses, 2 * c, 0.0).sum()
+    return torch.where(loses, loss.curvature(c), 0.0).sum()

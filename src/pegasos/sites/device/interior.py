@@ -64,13 +64,11 @@ class InteriorRun(Stays):
 
     def duals(self, problem: Problem, state: Kept, at: Floats) -> Duals:
         """a - at D y, in the box."""
-        y, c, squared = fixed_of(problem)
+        y, c, loss = fixed_of(problem)
         rows = self.variables.rows(0, problem.n)
         shift = torch.from_numpy(at).to(y.device)[:, None]
         moved = torch.where(shift != 0, shift * rows.scale * y, 0.0)
-        duals = (rows.a - moved).clamp(min=0.0)
-        if not squared:
-            duals = torch.minimum(duals, c)
+        duals = loss.boxed((rows.a - moved).clamp(min=0.0), c)
         return Duals(torch.where(y != 0, duals, 0.0))
 
 

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from pegasos.sites.device.arrays import sent
 from pegasos.sites.device.formulas import Fixed
+from pegasos.sites.device.losses import LOSSES
 from pegasos.sites.device.rows import DeviceRows
 from pegasos.sites.method import Floats
 
@@ -76,8 +77,8 @@ def rows_of(problem: Problem) -> DeviceRows:
 
 def fixed_of(problem: Problem, lo: int = 0, hi: int | None = None) -> Fixed:
     """Labels, costs and the loss of rows lo..hi-1; the loss is asked for nowhere else."""
-    squared = problem.loss.curved
-    return Fixed(lanes_of(problem).y[:, lo:hi], costs_of(problem, lo, hi), squared)
+    loss = LOSSES[problem.loss.name]
+    return Fixed(lanes_of(problem).y[:, lo:hi], costs_of(problem, lo, hi), loss)
 
 
 def costs_of(problem: Problem, lo: int = 0, hi: int | None = None) -> Tensor:

@@ -105,7 +105,7 @@ class NewtonPasses(FusedPasses):
         rows = run.rows(every)
         total = None if run.moving is None else self._looked_at(rows, width)
         look = formulas_for(rows.slack, "newton").smoothed_point
-        reach = run.reach_of(width, rows.fixed.squared) if run.near is None else 0.0
+        reach = run.reach_of(width, rows.fixed.loss) if run.near is None else 0.0
         change, curved, totals = look(
             rows.slack, rows.along, rows.norms, rows.fixed, step, before, width, reach
         )

@@ -21,10 +21,11 @@ from torch import Tensor
 from pegasos.sites.device import kernels
 from pegasos.sites.device.arrays import sent
 from pegasos.sites.device.csr import CsrRows
-from pegasos.sites.device.formulas import Fixed, formulas_for, smoothed_dual
+from pegasos.sites.device.formulas import Fixed, formulas_for
 from pegasos.sites.device.fused import Stays
 from pegasos.sites.device.lanes import Duals, Read, fixed_of, lanes_of, rows_of
 from pegasos.sites.device.loading import room
+from pegasos.sites.device.losses import Loss
 from pegasos.sites.device.products import AnyRows, products, sums
 from pegasos.sites.method import Floats, Kept
 
@@ -122,8 +123,7 @@ class NewtonRun(Stays):
 
     def fixed(self) -> Fixed:
         """What does not change, of all rows."""
-        y, c, squared = fixed_of(self.problem)
-        return Fixed(y[0], c[0], squared)
+        return fixed_of(self.problem).of(0)
 
     def fresh(self) -> None:
         """All rows are looked at next."""
@@ -150,8 +150,8 @@ class NewtonRun(Stays):
         if self.sample is not None:
             return Duals(torch.zeros((1, problem.n), dtype=torch.float64, device=self.device))
         rows = self.rows(1)
-        y, c, squared = rows.fixed
-        duals = smoothed_dual(rows.slack, c, float(at[0]), squared)
+        y, c, loss = rows.fixed
+        duals = loss.rounded_dual(rows.slack, c, float(at[0]))
         return Duals(torch.where(y != 0, duals, 0.0)[None])
 
     def has_looked_at(self, w: Floats, shift: float, width: float) -> bool:
@@ -172,13 +172,13 @@ class NewtonRun(Stays):
         sides = 2 if problem.intercept == "free" else 1
         total = torch.zeros((sides, problem.rows.d), dtype=torch.float64, device=device)
         for lo, hi, X in self.source.visit():
-            here = Fixed(fixed.y[lo:hi], fixed.c[lo:hi], fixed.squared)
+            here = fixed.of(slice(lo, hi))
             total += seen(X, weights, shift, here, width, sides, margins[lo:hi], duals[lo:hi])
         return Look(w.copy(), shift, width, margins, duals, total)
 
-    def reach_of(self, width: float, squared: bool) -> float:
+    def reach_of(self, width: float, loss: Loss) -> float:
         """Within which of the kink a row is near, at such a width; 0: none is to be."""
-        if squared or self.looks > _LOOKS:
+        if loss.curved or self.looks > _LOOKS:
             return 0.0
         return max(_BEYOND * width, _MOVES * self.change, self.reach / 4)
 
@@ -188,9 +188,7 @@ class NewtonRun(Stays):
         if self.near is not None or rows is None or not self._worth(few):
             return
         some = (rows.slack.abs() < self.reach).nonzero().squeeze(1)
-        y, c, squared = rows.fixed
-        X = self._copied(some)
-        fixed = Fixed(y[some], c[some], squared)
+        X, fixed = self._copied(some), rows.fixed.of(some)
         self.near = NewtonRows(lambda: [(0, len(some), X)], fixed, rows.norms[some])
         self.near.slack = rows.slack[some]
         look = formulas_for(rows.slack, "newton").smoothed_point
@@ -246,9 +244,7 @@ class NewtonRun(Stays):
         count = self.source.n // every
         drawn = torch.randint(0, every, (count,), generator=self.random, device=self.device)
         chosen = torch.arange(count, device=self.device) * every + drawn
-        y, c, squared = self.fixed()
-        X = self._copied(chosen)
-        fixed = Fixed(y[chosen], c[chosen], squared)
+        X, fixed = self._copied(chosen), self.fixed().of(chosen)
         return NewtonRows(lambda: [(0, count, X)], fixed, self.source.norms[chosen])
 
     def _copied(self, chosen: Tensor) -> AnyRows:
@@ -270,9 +266,9 @@ def seen(
         look = formulas_for(margins, "newton").smoothed_look
         found: Tensor = look(X, weights, shift, fixed, width, sides, margins, duals)
         return found
-    y, c, squared = fixed
+    y, c, loss = fixed
     products(X, weights, exact=True, out=margins[None])
-    duals.copy_(torch.where(y != 0, smoothed_dual(1 - y * (margins + shift), c, width, squared), 0))
+    duals.copy_(torch.where(y != 0, loss.rounded_dual(1 - y * (margins + shift), c, width), 0))
     factors = (y * duals)[None]
     if sides > 1:
         factors = torch.stack([torch.where(y > 0, duals, 0.0), torch.where(y < 0, duals, 0.0)])

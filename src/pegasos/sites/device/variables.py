@@ -23,12 +23,12 @@ class Variables:
 
         Rows that cost less than a (K, 1) typical one start with more slack.
         """
-        y, c, squared = fixed
+        y, c, loss = fixed
         inside = y != 0
         values = torch.ones((6, *y.shape), dtype=torch.float64, device=y.device)
         a = c / 2 * torch.where(y > 0, up, down)
         values[0] = torch.where(inside, a, 1.0)
-        values[1] = values[0] if squared else torch.where(inside, c - a, 1.0)
+        values[1] = loss.room(values[0], c, inside)
         slack = (typical / c.clamp(min=1e-300)).clamp(1.0, most_slack)
         values[2] = torch.where(inside, slack, 1.0)
         values[3] = values[2]

@@ -8,6 +8,7 @@ from triton import language as tl
 
 from pegasos import _core
 from pegasos.sites.device.formulas import Fixed
+from pegasos.sites.device.kernels import losses
 from pegasos.sites.device.kernels.launch import ENTRIES, Launch
 
 
@@ -17,7 +18,7 @@ def gap_sums(margins: Tensor, a: Tensor, norms: Tensor, fixed: Fixed) -> tuple[T
     K, n = launch.shape
     _gap_sums[(launch.programs, K)](
         margins, a, a.stride(0), norms, fixed.y, fixed.c, launch.parts, n, *launch.strides,
-        fixed.squared, _core.NEAR, ENTRIES, num_warps=4,
+        fixed.loss.code, _core.NEAR, ENTRIES, num_warps=4,
     )  # fmt: skip
     added = n / (launch.programs * ENTRIES) + 1 + ENTRIES + launch.programs
     return launch.parts.sum(2), added
@@ -26,7 +27,7 @@ def gap_sums(margins: Tensor, a: Tensor, norms: Tensor, fixed: Fixed) -> tuple[T
 @triton.jit
 def _gap_sums(
     margins, a_, a_stride, norms, y_, c_, parts, n, lane_stride, y_stride, c_lane, c_row,
-    SQUARED: tl.constexpr, NEAR: tl.constexpr, ENTRIES: tl.constexpr,
+    LOSS: tl.constexpr, NEAR: tl.constexpr, ENTRIES: tl.constexpr,
 ):  # fmt: skip
     lane = tl.program_id(1).to(tl.int64)
     loss = tl.zeros((ENTRIES,), dtype=tl.float64)
@@ -53,15 +54,10 @@ def _gap_sums(
         lost = inside & ((slack > 0.0) | (slack != slack))
         up = tl.where(label > 0, a, 0.0)
         down = tl.where(label < 0, a, 0.0)
-        if SQUARED:
-            loss += tl.where(lost, c * slack * slack, 0.0)
-            square_positive += up / c * up / 4.0
-            square_negative += down / c * down / 4.0
-            here = tl.where(lost, 2.0 * c * slack, 0.0)
-        else:
-            loss += tl.where(lost, c * slack, 0.0)
-            near = (slack > -NEAR) | (slack != slack)
-            here = tl.where(inside & near, c, 0.0)
+        loss += tl.where(lost, losses.value(slack, c, LOSS), 0.0)
+        square_positive = losses.add_square(square_positive, up, c, LOSS)
+        square_negative = losses.add_square(square_negative, down, c, LOSS)
+        here = losses.slope(slack, c, inside, lost, NEAR, LOSS)
         dual_positive += up
         dual_negative += down
         slope += here

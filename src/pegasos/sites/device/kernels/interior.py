@@ -8,6 +8,7 @@ from torch import Tensor
 from triton import language as tl
 
 from pegasos.sites.device.formulas import Direction, Fixed, Row
+from pegasos.sites.device.kernels import losses
 from pegasos.sites.device.kernels.launch import ENTRIES, Launch
 
 
@@ -64,7 +65,7 @@ def slopes(margins: Tensor, fixed: Fixed, b: Tensor) -> Tensor:
         n,
         *launch.strides,
         b,
-        fixed.squared,
+        fixed.loss.code,
         ENTRIES,
         num_warps=4,
     )
@@ -74,7 +75,7 @@ def slopes(margins: Tensor, fixed: Fixed, b: Tensor) -> Tensor:
 @triton.jit
 def _point(
     a_, v_, r_, xi_, g_, scale_, ra_, rv_, da_, along_, y_, c_, parts, n, lane_stride, y_stride,
-    c_lane, c_row, share_, step_, T, t_stride, SQUARED: tl.constexpr,
+    c_lane, c_row, share_, step_, T, t_stride, LOSS: tl.constexpr,
     ENTRIES: tl.constexpr,
 ):  # fmt: skip
     lane = tl.program_id(1).to(tl.int64)
@@ -102,14 +103,7 @@ def _point(
         g += step * tl.load(along_ + at, mask=there, other=0.0)
         r += step * (tl.load(ra_ + at, mask=there, other=0.0) - r * da) / a
         a += step * da
-        if SQUARED:
-            v = a
-            xi = tl.where(inside, a / (2.0 * c), 1.0)
-        else:
-            v = tl.load(v_ + at, mask=there, other=1.0)
-            xi = tl.load(xi_ + at, mask=there, other=1.0)
-            xi += step * (tl.load(rv_ + at, mask=there, other=0.0) + xi * da) / v
-            v -= step * da
+        v, xi = losses.stepped(a, c, da, step, v_, xi_, rv_, at, there, inside, LOSS)
         inverse = tl.where(inside, 1.0 / (r * v + xi * a), 0.0)
         scale = a * v * inverse
         tl.store(a_ + at, a, mask=there)
@@ -119,19 +113,9 @@ def _point(
         tl.store(g_ + at, g, mask=there)
         tl.store(scale_ + at, scale, mask=there)
         signed = a * y
-        if SQUARED:
-            gap = a * r
-            lost = c * g * g
-            dual = a - a * xi / 2.0
-            t = -y * scale * (g + xi)
-            by_mu = y * inverse * share * v
-        else:
-            gap = a * r + v * xi
-            lost = -c * g
-            dual = a
-            t = -y * scale * g
-            by_mu = y * inverse * (share * v - a)
+        gap, dual, t, by_mu = losses.point(y, a, v, r, xi, g, scale, inverse, share, LOSS)
         total_0 += tl.where(inside, gap, 0.0)
+        lost = losses.value(-g, c, LOSS)
         total_1 += tl.where(inside, tl.where(g >= 0.0, 0.0, lost), 0.0)
         total_2 += tl.where(inside, dual, 0.0)
         total_3 += signed
@@ -157,7 +141,7 @@ def _point(
 @triton.jit
 def _affine(
     a_, v_, r_, xi_, g_, scale_, ra_, rv_, da_, along_, y_, c_, parts, n, lane_stride, y_stride,
-    c_lane, c_row, margins, m_stride, shift_, T, SQUARED: tl.constexpr,
+    c_lane, c_row, margins, m_stride, shift_, T, LOSS: tl.constexpr,
     ENTRIES: tl.constexpr,
 ):  # fmt: skip
     lane = tl.program_id(1).to(tl.int64)
@@ -182,30 +166,18 @@ def _affine(
         xi = tl.load(xi_ + at, mask=there, other=1.0)
         g = tl.load(g_ + at, mask=there, other=0.0)
         scale = tl.load(scale_ + at, mask=there, other=0.0)
-        if SQUARED:
-            da = scale * (-g - xi - along)
-        else:
-            da = scale * (-g - along)
+        da = scale * (losses.pull(g, xi, LOSS) - along)
         by_a = da / a
         by_v = da / v
         dr = tl.where(inside, -r * (1.0 + by_a), 0.0)
         most_0 = tl.maximum(most_0, tl.where(inside, 1.0 + by_a, 0.0))
         most_1 = tl.maximum(most_1, -by_a)
-        if SQUARED:
-            total_0 += a * dr
-            total_1 += r * da
-            total_2 += da * dr
-            rv = 0.0 * a
-            t = -y * scale * dr * by_a
-        else:
-            dxi = tl.where(inside, xi * (by_v - 1.0), 0.0)
-            most_0 = tl.maximum(most_0, tl.where(inside, 1.0 - by_v, 0.0))
-            most_1 = tl.maximum(most_1, by_v)
-            total_0 += a * dr + v * dxi
-            total_1 += (r - xi) * da
-            total_2 += da * (dr - dxi)
-            rv = tl.where(inside, -v * xi + da * dxi, 0.0)
-            t = -y * scale * (dr * by_a + dxi * by_v)
+        sum_0, sum_1, sum_2, rv, t, most_0, most_1 = losses.affine(
+            y, a, v, r, xi, scale, da, dr, by_a, by_v, inside, most_0, most_1, LOSS
+        )
+        total_0 += sum_0
+        total_1 += sum_1
+        total_2 += sum_2
         total_3 += t
         tl.store(ra_ + at, tl.where(inside, -a * r - da * dr, 0.0), mask=there)
         tl.store(rv_ + at, rv, mask=there)
@@ -223,7 +195,7 @@ def _affine(
 @triton.jit
 def _direction(
     a_, v_, r_, xi_, g_, scale_, ra_, rv_, da_, along_, y_, c_, parts, n, lane_stride, y_stride,
-    c_lane, c_row, share_, mu_, margins, m_stride, shift_, SQUARED: tl.constexpr,
+    c_lane, c_row, share_, mu_, margins, m_stride, shift_, LOSS: tl.constexpr,
     ENTRIES: tl.constexpr,
 ):  # fmt: skip
     lane = tl.program_id(1).to(tl.int64)
@@ -249,17 +221,9 @@ def _direction(
         ra = tl.where(inside, tl.load(ra_ + at, mask=there, other=0.0) + aim, 0.0)
         by_a = 1.0 / a
         h = ra * by_a - (g + xi - r)
-        if SQUARED:
-            da = scale * (h - along)
-            most_0 = tl.maximum(most_0, (r * da - ra) / (a * r))
-            rv = 0.0 * a
-        else:
-            rv = tl.where(inside, tl.load(rv_ + at, mask=there, other=0.0) + mu, 0.0)
-            by_v = 1.0 / v
-            da = scale * (h - rv * by_v - along)
-            most_0 = tl.maximum(most_0, (r * da - ra) / (a * r))
-            most_0 = tl.maximum(most_0, -(rv + xi * da) / (v * xi))
-            most_1 = tl.maximum(most_1, da * by_v)
+        da, rv = losses.direction(h, v, scale, along, rv_ + at, there, mu, inside, LOSS)
+        most_0 = tl.maximum(most_0, (r * da - ra) / (a * r))
+        most_0, most_1 = losses.falls(rv, v, xi, da, most_0, most_1, LOSS)
         most_1 = tl.maximum(most_1, -da * by_a)
         tl.store(ra_ + at, ra, mask=there)
         tl.store(rv_ + at, rv, mask=there)
@@ -272,16 +236,9 @@ def _direction(
 
 
 @triton.jit
-def _pulled(product, aim):
-    high = 10.0 * aim
-    inside = tl.minimum(tl.maximum(product, 0.1 * aim), high)
-    return tl.maximum(inside - product, -high)
-
-
-@triton.jit
 def _correct(
     a_, v_, r_, xi_, g_, scale_, ra_, rv_, da_, along_, y_, c_, parts, n, lane_stride, y_stride,
-    c_lane, c_row, other_ra, other_rv, share_, mu_, p_, q_, T, SQUARED: tl.constexpr,
+    c_lane, c_row, other_ra, other_rv, share_, mu_, p_, q_, T, LOSS: tl.constexpr,
     ENTRIES: tl.constexpr,
 ):  # fmt: skip
     lane = tl.program_id(1).to(tl.int64)
@@ -306,15 +263,10 @@ def _correct(
         rv = tl.load(rv_ + at, mask=there, other=0.0)
         da = tl.load(da_ + at, mask=there, other=0.0)
         by_a = 1.0 / a
-        by_v = 1.0 / v
         ahead_r = r + p * (ra - r * da) * by_a
-        more_a = tl.where(inside, _pulled((a + q * da) * ahead_r, aim), 0.0)
-        if SQUARED:
-            more_v = 0.0 * a
-        else:
-            ahead_xi = xi + p * (rv + xi * da) * by_v
-            more_v = tl.where(inside, _pulled((v - q * da) * ahead_xi, mu), 0.0)
-        t = y * scale * (more_a * by_a - more_v * by_v)
+        more_a = tl.where(inside, losses.pulled((a + q * da) * ahead_r, aim), 0.0)
+        more_v = losses.corrected(v, xi, rv, da, p, q, mu, inside, LOSS)
+        t = y * scale * (more_a * by_a - more_v * (1.0 / v))
         total += t
         tl.store(other_ra + at, ra + more_a, mask=there)
         tl.store(other_rv + at, rv + more_v, mask=there)
@@ -324,7 +276,7 @@ def _correct(
 
 @triton.jit
 def _slopes(
-    margins, y_, c_, parts, n, lane_stride, y_stride, c_lane, c_row, b_, SQUARED: tl.constexpr,
+    margins, y_, c_, parts, n, lane_stride, y_stride, c_lane, c_row, b_, LOSS: tl.constexpr,
     ENTRIES: tl.constexpr,
 ):  # fmt: skip
     lane = tl.program_id(1).to(tl.int64)
@@ -336,9 +288,5 @@ def _slopes(
         y = tl.load(y_ + lane * y_stride + i, mask=there, other=0).to(tl.float64)
         c = tl.load(c_ + lane * c_lane + i * c_row, mask=there, other=1.0)
         ahead = y - tl.load(margins + lane * lane_stride + i, mask=there, other=0.0) - b
-        if SQUARED:
-            slope = 2.0 * c * ahead
-        else:
-            slope = c * y
-        total -= tl.where(y * ahead > 0.0, slope, 0.0)
+        total -= tl.where(y * ahead > 0.0, losses.signed_slope(ahead, y, c, LOSS), 0.0)
     tl.store(parts + lane * tl.num_programs(0) + tl.program_id(0), tl.sum(total))

@@ -36,7 +36,7 @@ class Launch:
         K, n = self.shape
         kernel[(self.programs, K)](
             *row, *now, fixed.y, fixed.c, self.parts, n, *self.strides, *more,
-            fixed.squared, ENTRIES, num_warps=4,
+            fixed.loss.code, ENTRIES, num_warps=4,
         )  # fmt: skip
 
 

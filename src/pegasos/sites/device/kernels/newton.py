@@ -10,6 +10,7 @@ from triton import language as tl
 
 from pegasos.sites.device.arrays import sent
 from pegasos.sites.device.formulas import Fixed
+from pegasos.sites.device.kernels import losses
 from pegasos.sites.device.kernels.launch import ENTRIES, Launch, programs
 from pegasos.sites.device.kernels.rows import tile_of
 
@@ -27,11 +28,11 @@ def smoothed_point(
     width: float, reach: float,
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     """As of ``formulas``."""
-    launch = Launch(slack[None], Fixed(fixed.y[None], fixed.c[None], fixed.squared), sums=6)
+    launch = Launch(slack[None], fixed.of(None), sums=6)
     t, curved = torch.empty_like(slack), torch.empty_like(slack)
     _smoothed_point[(launch.programs,)](
         slack, along, norms, fixed.y, fixed.c, launch.parts, len(slack), fixed.c.stride(0),
-        _floats(slack, step, before, width, reach), t, curved, fixed.squared, before > 0, ENTRIES,
+        _floats(slack, step, before, width, reach), t, curved, fixed.loss.code, before > 0, ENTRIES,
         num_warps=4,
     )  # fmt: skip
     return t, curved, launch.parts[:, 0].sum(1)
@@ -39,10 +40,10 @@ def smoothed_point(
 
 def smoothed_line(slack: Tensor, along: Tensor, fixed: Fixed, step: float, width: float) -> Tensor:
     """As of ``formulas``."""
-    launch = Launch(slack[None], Fixed(fixed.y[None], fixed.c[None], fixed.squared), sums=4)
+    launch = Launch(slack[None], fixed.of(None), sums=4)
     _smoothed_line[(launch.programs,)](
         slack, along, fixed.y, fixed.c, launch.parts, len(slack), fixed.c.stride(0),
-        _floats(slack, step, width), fixed.squared, ENTRIES, num_warps=4,
+        _floats(slack, step, width), fixed.loss.code, ENTRIES, num_warps=4,
     )  # fmt: skip
     return launch.parts[:, 0].sum(1)
 
@@ -62,7 +63,7 @@ def smoothed_look(
     parts = torch.empty((count, sides, columns), dtype=torch.float64, device=X.device)
     _smoothed_look[(count,)](
         X, W.double().contiguous(), fixed.y, fixed.c, _floats(margins, shift, width), margins,
-        duals, parts, n, X.stride(0), fixed.c.stride(0), d, columns, rows, sides, fixed.squared,
+        duals, parts, n, X.stride(0), fixed.c.stride(0), d, columns, rows, sides, fixed.loss.code,
         num_warps=warps,
     )  # fmt: skip
     return parts.sum(0)[:, :d]
@@ -74,20 +75,8 @@ def _floats(like: Tensor, *values: float) -> Tensor:
 
 
 @triton.jit
-def _smoothed(slack, c, width, SQUARED: tl.constexpr):
-    if SQUARED:
-        dual = 2.0 * c * tl.maximum(slack, 0.0)
-        curved = tl.where(slack > 0.0, 2.0 * c, 0.0)
-    else:
-        half = 0.5 / width
-        dual = c * tl.minimum(tl.maximum(0.5 + slack * half, 0.0), 1.0)
-        curved = tl.where(tl.abs(slack) < width, c * half, 0.0)
-    return dual, curved
-
-
-@triton.jit
 def _smoothed_point(
-    slack_, along_, norms_, y_, c_, parts, n, c_row, numbers, t_, curved_, SQUARED: tl.constexpr,
+    slack_, along_, norms_, y_, c_, parts, n, c_row, numbers, t_, curved_, LOSS: tl.constexpr,
     MOVED: tl.constexpr, ENTRIES: tl.constexpr,
 ):  # fmt: skip
     step = tl.load(numbers)
@@ -109,18 +98,13 @@ def _smoothed_point(
         c = tl.load(c_ + i * c_row, mask=there, other=1.0)
         slack = tl.load(slack_ + i, mask=there, other=0.0)
         if MOVED:
-            old, _ = _smoothed(slack, c, before, SQUARED)
+            old, _ = losses.rounded(slack, c, before, LOSS)
         else:
             old = 0.0 * slack
         slack -= step * y * tl.load(along_ + i, mask=there, other=0.0)
-        a, curved = _smoothed(slack, c, width, SQUARED)
-        if SQUARED:
-            lost = c * slack * slack
-            dual = a - a * a / (4.0 * c)
-        else:
-            lost = c * slack
-            dual = a
-        loss = tl.where(slack <= 0.0, 0.0, lost)
+        a, curved = losses.rounded(slack, c, width, LOSS)
+        dual = losses.worth(a, c, LOSS)
+        loss = tl.where(slack <= 0.0, 0.0, losses.value(slack, c, LOSS))
         total_0 += tl.where(inside, loss, 0.0)
         total_1 += tl.where(inside, dual, 0.0)
         total_2 += tl.where(inside, loss - dual + a * (1.0 - slack), 0.0)
@@ -142,7 +126,7 @@ def _smoothed_point(
 
 @triton.jit
 def _smoothed_line(
-    slack_, along_, y_, c_, parts, n, c_row, numbers, SQUARED: tl.constexpr,
+    slack_, along_, y_, c_, parts, n, c_row, numbers, LOSS: tl.constexpr,
     ENTRIES: tl.constexpr,
 ):  # fmt: skip
     step = tl.load(numbers)
@@ -159,8 +143,8 @@ def _smoothed_line(
         c = tl.load(c_ + i * c_row, mask=there, other=1.0)
         change = -label.to(tl.float64) * tl.load(along_ + i, mask=there, other=0.0)
         slack = tl.load(slack_ + i, mask=there, other=0.0)
-        first, _ = _smoothed(slack, c, width, SQUARED)
-        dual, curved = _smoothed(slack + step * change, c, width, SQUARED)
+        first, _ = losses.rounded(slack, c, width, LOSS)
+        dual, curved = losses.rounded(slack + step * change, c, width, LOSS)
         total_0 += tl.where(inside, dual * change, 0.0)
         total_1 += tl.where(inside, curved * change * change, 0.0)
         total_2 += tl.where(inside, first * change, 0.0)
@@ -175,7 +159,7 @@ def _smoothed_line(
 @triton.jit
 def _smoothed_look(
     X, w, y_, c_, numbers, margins, duals, parts, n, stride, c_row, D: tl.constexpr,
-    WIDTH: tl.constexpr, ROWS: tl.constexpr, SIDES: tl.constexpr, SQUARED: tl.constexpr,
+    WIDTH: tl.constexpr, ROWS: tl.constexpr, SIDES: tl.constexpr, LOSS: tl.constexpr,
 ):  # fmt: skip
     shift = tl.load(numbers)
     width = tl.load(numbers + 1)
@@ -199,7 +183,7 @@ def _smoothed_look(
         y_ahead = tl.load(y_ + rows, mask=rows < n, other=0)
         c = tl.load(c_ + at * c_row, mask=inside, other=1.0)
         product = tl.sum(x * weights[None, :], axis=1)
-        dual, _ = _smoothed(1.0 - y * (product + shift), c, width, SQUARED)
+        dual, _ = losses.rounded(1.0 - y * (product + shift), c, width, LOSS)
         dual = tl.where(y != 0.0, dual, 0.0)
         tl.store(margins + at, product, mask=inside)
         tl.store(duals + at, dual, mask=inside)
