@@ -24,7 +24,7 @@ from pegasos.sites.cluster.site import problem_on, summary
 from pegasos.sites.cluster.source import Source
 from pegasos.sites.errors import ClusterError, InterruptedSiteError
 from pegasos.solvers import choice_of
-from pegasos.solvers.dual import PULL
+from pegasos.solvers.dual_tuning import PULL
 from pegasos.tasks.labels import check_classes_weigh, class_weights, one_vs_rest
 from pegasos.tasks.training import Training
 
