@@ -6,6 +6,7 @@
 
 #include "pegasos/row_sums.hpp"
 #include "pegasos/solver/dual.hpp"
+#include "pegasos/solver/dual_tuning.hpp"
 #include "problem.hpp"
 
 namespace binding {
@@ -13,22 +14,21 @@ namespace {
 
 using namespace pegasos;
 
-constexpr std::int64_t kNearBytes = 1 << 24;  // the most that copies of rows may take
-
 template <class T>
 constexpr std::int64_t words() {
   return sizeof(T) / sizeof(std::int64_t);
 }
 
-Knot* knot_of(const std::optional<Vector<std::int64_t>>& array, std::int64_t n) {
-  auto* knot = reinterpret_cast<Knot*>(checked_or_null("knot", array, {words<Knot>()}));
-  if (knot == nullptr) return nullptr;
-  bool good = knot->count >= 0 && knot->count <= kKnotRows;
-  for (std::int64_t i = 0; good && i < knot->count; ++i) {
-    good = knot->rows[i] >= 0 && knot->rows[i] < n;
+// States know it by the key "knot", and so does Python.
+Subproblem* subproblem_of(const std::optional<Vector<std::int64_t>>& knot, std::int64_t n) {
+  auto* found = reinterpret_cast<Subproblem*>(checked_or_null("knot", knot, {words<Subproblem>()}));
+  if (found == nullptr) return nullptr;
+  bool good = found->count >= 0 && found->count <= kSubproblemRows;
+  for (std::int64_t i = 0; good && i < found->count; ++i) {
+    good = found->rows[i] >= 0 && found->rows[i] < n;
   }
   if (!good) throw std::invalid_argument("knot is not one of these rows");
-  return knot;
+  return found;
 }
 
 bool dual_advance(const PyProblem& problem, std::uint64_t seed, int chunk_bits, double row_size,
@@ -65,11 +65,11 @@ bool dual_advance(const PyProblem& problem, std::uint64_t seed, int chunk_bits, 
   auto* order = reinterpret_cast<ThreadOrder*>(
       checked("orders", orders, {count * view.threads, words<ThreadOrder>()}));
   // Taken by this call: another at the same time finds none.
-  std::unique_ptr<NearRows> near = std::move(problem.near);
+  std::unique_ptr<RowCopies> copies = std::move(problem.copies);
   const bool sparse = view.rows.view().storage == Storage::csr;
   // Of a block, one pass is made.
-  if (!near && K == 1 && sparse && !in_cache && !ends_passes && 4 * n <= kNearBytes) {
-    near = std::make_unique<NearRows>(view.rows.view(), kNearBytes);
+  if (!copies && K == 1 && sparse && !in_cache && !ends_passes && 4 * n <= kMostBytesOfCopies) {
+    copies = std::make_unique<RowCopies>(view.rows.view(), kMostBytesOfCopies);
   }
   const std::int64_t listed = chunk_bits > 0 ? n : 0;  // single rows are shuffled where they are
   std::uint32_t* chunk = checked("chunks", chunks, {count, listed});
@@ -100,8 +100,8 @@ bool dual_advance(const PyProblem& problem, std::uint64_t seed, int chunk_bits, 
                       ? checked_or_null("slots", slots, {kSpanSlots, n + view.rows.weight_rows()})
                       : nullptr,
          .slot_sums = K == 1 ? checked_or_null("slot_sums", slot_sums, {kSpanSlots, 2}) : nullptr,
-         .knot = K == 1 ? knot_of(knot, n) : nullptr,
-         .near = near.get()});
+         .subproblem = K == 1 ? subproblem_of(knot, n) : nullptr,
+         .copies = copies.get()});
     if (cursor[g].point < 0 || cursor[g].point >= kSpanSlots || cursor[g].known < -1 ||
         cursor[g].known >= kSpanSlots ||
         (groups.back().slots == nullptr) != (groups.back().slot_sums == nullptr)) {
@@ -115,7 +115,7 @@ bool dual_advance(const PyProblem& problem, std::uint64_t seed, int chunk_bits, 
     nb::gil_scoped_release release;
     reached = advance(view, options, state, groups.data(), count, {work, stop_seen, stop_steps});
   }
-  problem.near = std::move(near);
+  problem.copies = std::move(copies);
   return reached;
 }
 
@@ -150,8 +150,14 @@ void bind_dual(nb::module_& m) {
       nb::make_tuple("seen", "steps", "recall", "recalled", "idle", "active", "place", "parts",
                      "rounds", "walked", "point", "known", "looked");
   m.attr("IDLE_PASSES") = kIdlePasses;
+  m.attr("FEWEST_CHUNKS") = kFewestChunks;
+  m.attr("LEAST_VIOLATION") = kLeastViolation;
+  m.attr("LOSS_FOR_FEWER_ROUNDS") = kLossForFewerRounds;
+  m.attr("LOSS_FOR_MORE_ROUNDS") = kLossForMoreRounds;
+  m.attr("MOST_EPOCHS_OF_LIST") = kMostEpochsOfList;
+  m.attr("VIOLATION_SHARE_TO_LEAVE") = kViolationShareToLeave;
   m.attr("SPAN_SLOTS") = kSpanSlots;
-  m.attr("KNOT_SIZE") = words<Knot>();
+  m.attr("SUBPROBLEM_SIZE") = words<Subproblem>();
   m.attr("THREAD_ORDER_SIZE") = words<ThreadOrder>();
   m.def("dual_advance", &dual_advance, nb::arg("problem"), nb::kw_only(), nb::arg("seed"),
         nb::arg("chunk_bits"), nb::arg("row_size"), nb::arg("in_cache"), nb::arg("shrink"),

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "arrays.hpp"
-#include "pegasos/near_rows.hpp"
 #include "pegasos/problem.hpp"
+#include "pegasos/row_copies.hpp"
 
 namespace binding {
 
@@ -28,7 +28,7 @@ class PyProblem {
       : view(problem_view), owners_(std::move(owners)) {}
   pegasos::ProblemView view;
   // What a run has at hand until its next call; no part of its state.
-  mutable std::unique_ptr<pegasos::NearRows> near;
+  mutable std::unique_ptr<pegasos::RowCopies> copies;
 
  private:
   std::vector<nb::object> owners_;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "dual_team.hpp"
+#include "pegasos/solver/dual_tuning.hpp"
 
 namespace pegasos {
 namespace {
@@ -17,27 +18,6 @@ namespace {
 using std::int64_t;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr int64_t kFewestChunks = 2048;  // of a list that has become short
-constexpr int64_t kBatch = 128;
-constexpr double kLastDigits = 1e-14;
-// A row may leave the list if it is further from moving than this share of the largest violation
-// of the last pass: that is one outlier's, and rows that leave too soon come back with all others.
-constexpr double kFarEnough = 0.1;
-constexpr int64_t kTrusted = 10;   // epochs after which all rows are looked at again, come what may
-constexpr int64_t kSoonest = 6;    // and before which they are not, unless there is nothing else
-constexpr double kTold = 0.1;      // in between: share of their gap below which a list has told all
-constexpr int64_t kFirstLeap = 6;  // epochs before the first second-order step
-constexpr int64_t kWorthUntying = 32;  // rows visited for every row of a knot
-constexpr double kWorthMoving = 3.0;   // values visited for every number it moves, a row's twice
-constexpr int64_t kFewOf = 4;          // of so many rows, one is left in a list that is copied
-constexpr double kWorthLooking = 4.0;  // values visited for every number that is added up
-constexpr double kWorthMerging = 1.5;  // stored values visited for every weight that is merged
-constexpr double kWorthMeeting = 1 << 14;  // stored values that a thread visits in a round
-// Rounds of a pass: more if the threads undo each other's gains, fewer if they hardly meet.
-constexpr int64_t kFewestRounds = 8;
-constexpr int64_t kSmallestRound = 32;  // visits of a thread
-constexpr double kMuchLost = 0.25;
-constexpr double kLittleLost = 0.06;
 
 template <class L>
 class GroupRun {
@@ -53,7 +33,7 @@ class GroupRun {
 
   bool run(const Budget& budget) {
     int64_t work = budget.work;
-    near_ = cursor_.parts == 1 && bring_near();
+    in_copies_ = cursor_.parts == 1 && copy_rows();
     for (;;) {
       if (cursor_.seen >= std::min(budget.stop_seen, budget.stop_steps)) {
         if (options_.ends_passes && over()) end_pass();
@@ -93,7 +73,8 @@ class GroupRun {
     if (!(options_.goal > 0.0)) return false;
     const double visited =
         static_cast<double>(cursor_.seen - cursor_.looked) * std::max(1.0, options_.row_size);
-    if (visited < kWorthLooking * static_cast<double>(problem_.n() + problem_.rows.weight_rows())) {
+    if (visited < kValuesVisitedPerNumberOfD *
+                      static_cast<double>(problem_.n() + problem_.rows.weight_rows())) {
       return false;
     }
     cursor_.looked = cursor_.seen;
@@ -125,12 +106,12 @@ class GroupRun {
     if (cursor_.recall != 0) recall();
     cursor_.parts = worth_sharing() ? options_.threads : 1;
     cursor_.place = 0;
-    if (group_.knot != nullptr) *group_.knot = {};
+    if (group_.subproblem != nullptr) *group_.subproblem = {};
     for (int64_t k = group_.lanes.first; k < group_.lanes.last; ++k) {
       LanePass& pass = state_.passes[k];
       pass.gap = pass.up = pass.down = pass.rise = pass.lost = 0.0;
     }
-    near_ = cursor_.parts == 1 && bring_near();
+    in_copies_ = cursor_.parts == 1 && copy_rows();
     for (int64_t p = 0; p < cursor_.parts; ++p) {
       group_.orders[p].cursor.seen = 0;
       if (bits() == 0) continue;
@@ -140,23 +121,25 @@ class GroupRun {
   }
 
   // Copies the rows of a short list next to each other, if these are not all there already.
-  bool bring_near() const {
-    if (group_.near == nullptr || cursor_.active > problem_.n() / kFewOf) return false;
-    return group_.near->bring(group_.rows, cursor_.active);
+  bool copy_rows() const {
+    if (group_.copies == nullptr || cursor_.active > problem_.n() / kRowsPerCopiedRow) return false;
+    return group_.copies->copy(group_.rows, cursor_.active);
   }
 
   // Second-order steps, of some rows and of all together: each takes as long as some visits.
   void leap() {
-    if (cursor_.seen < kFirstLeap * problem_.n() || quiet()) return;
+    if (cursor_.seen < kEpochsBeforeSecondOrder * problem_.n() || quiet()) return;
     const double visited = static_cast<double>(cursor_.active) * options_.row_size;
     const auto weights = static_cast<double>(problem_.rows.weight_rows());
-    if (cursor_.active >= kWorthUntying * kKnotRows && visited >= weights) {
-      untie(problem_, *group_.knot, point());
+    if (cursor_.active >= kVisitsPerSubproblemRow * kSubproblemRows && visited >= weights) {
+      solve_subproblem(problem_, *group_.subproblem, point());
     }
     cursor_.walked += cursor_.active;
     const double values = static_cast<double>(cursor_.walked) * options_.row_size;
     const int64_t size = 2 * problem_.n() + problem_.rows.weight_rows();
-    if (group_.slots == nullptr || values < kWorthMoving * static_cast<double>(size)) return;
+    if (group_.slots == nullptr ||
+        values < kValuesVisitedPerNumberOfSpan * static_cast<double>(size))
+      return;
     cursor_.walked = 0;
     move_in_span(problem_, changes(), point());
   }
@@ -169,19 +152,19 @@ class GroupRun {
   }
 
   void end_pass() {
-    if (group_.knot != nullptr) leap();
-    bool told = true;      // the rows that left may well add more to the gap by now
-    bool balanced = true;  // no intercept is on its way
+    if (group_.subproblem != nullptr) leap();
+    bool exhausted = true;  // the rows that left may well add more to the gap by now
+    bool balanced = true;   // no intercept is on its way
     for (int64_t k = group_.lanes.first; k < group_.lanes.last; ++k) {
       LanePass& pass = state_.passes[k];
       if (cursor_.active == problem_.n()) pass.whole_gap = pass.gap;
-      told = told && pass.gap < kTold * pass.whole_gap;
-      pass.last_up = pass.up > 0.0 ? kFarEnough * pass.up : kInfinity;
-      pass.last_down = pass.down > 0.0 ? kFarEnough * pass.down : kInfinity;
+      exhausted = exhausted && pass.gap < kGapShareOfExhaustedList * pass.whole_gap;
+      pass.last_up = pass.up > 0.0 ? kViolationShareToLeave * pass.up : kInfinity;
+      pass.last_down = pass.down > 0.0 ? kViolationShareToLeave * pass.down : kInfinity;
       if (state_.b != nullptr) {
         const double moved = state_.b[k] - state_.centre[k];
         const double size = problem_.size(k) + std::abs(state_.b[k]);
-        balanced = balanced && std::abs(moved) <= kLastDigits * size;
+        balanced = balanced && std::abs(moved) <= kLeastViolation * size;
         state_.centre[k] = state_.b[k];
         state_.b[k] += moved;
       }
@@ -201,13 +184,14 @@ class GroupRun {
     }
     cursor_.active = kept;
     const int64_t since = cursor_.seen - cursor_.recalled;
-    cursor_.recall |= kept == 0 || since >= (told ? kSoonest : kTrusted) * problem_.n();
+    cursor_.recall |=
+        kept == 0 || since >= (exhausted ? kFewestEpochsOfList : kMostEpochsOfList) * problem_.n();
     cursor_.parts = 0;
   }
 
   // Whether a second-order step took the row off its bound.
   bool freed(int64_t row) const {
-    if (group_.knot == nullptr) return false;
+    if (group_.subproblem == nullptr) return false;
     const double a = state_.duals[row];
     const int y = problem_.side(row, 0);
     if (y == 0) return false;
@@ -219,16 +203,17 @@ class GroupRun {
   bool quiet() const {
     for (int64_t k = group_.lanes.first; k < group_.lanes.last; ++k) {
       const LanePass& pass = state_.passes[k];
-      if (std::max(pass.up, pass.down) > kLastDigits * problem_.size(k)) return false;
+      if (std::max(pass.up, pass.down) > kLeastViolation * problem_.size(k)) return false;
     }
     return true;
   }
 
   bool worth_sharing() const {
     const double visited = static_cast<double>(cursor_.active) * options_.row_size;
-    const double merged = kWorthMerging * static_cast<double>(problem_.rows.weight_rows());
+    const double merged =
+        kValuesVisitedPerMergedWeight * static_cast<double>(problem_.rows.weight_rows());
     const double meetings = static_cast<double>(options_.threads * cursor_.rounds);
-    return cursor_.rounds > 0 && visited >= meetings * std::max(merged, kWorthMeeting);
+    return cursor_.rounds > 0 && visited >= meetings * std::max(merged, kFewestValuesOfThreadRound);
   }
 
   // D rose by what the steps of each thread gain alone, less what they lose together.
@@ -239,9 +224,10 @@ class GroupRun {
       lost += state_.passes[k].lost;
       rise += state_.passes[k].rise;
     }
-    if (lost > kMuchLost * rise) cursor_.rounds *= 4;
-    if (lost < kLittleLost * rise) cursor_.rounds = std::max(kFewestRounds, cursor_.rounds / 2);
-    if (cursor_.rounds * kSmallestRound * cursor_.parts > cursor_.active) cursor_.rounds = 0;
+    if (lost > kLossForMoreRounds * rise) cursor_.rounds *= 4;
+    if (lost < kLossForFewerRounds * rise)
+      cursor_.rounds = std::max(kFewestRounds, cursor_.rounds / 2);
+    if (cursor_.rounds * kFewestVisitsOfRound * cursor_.parts > cursor_.active) cursor_.rounds = 0;
   }
 
   void recall() {
@@ -274,7 +260,7 @@ class GroupRun {
             group_.stride,
             state_.b,
             state_.passes,
-            group_.knot};
+            group_.subproblem};
   }
 
   void alone(int64_t room) {
@@ -288,14 +274,14 @@ class GroupRun {
   // The next `count` visits of the part's order, a batch at a time.
   void visit(Part& part, int64_t count) const {
     Sampler order = part.order.at_cursor();
-    std::uint32_t rows[kBatch];
-    std::uint32_t near[kBatch];
-    int64_t places[kBatch];
-    bool settled[kBatch];
+    std::uint32_t rows[kVisitsDrawnAtOnce];
+    std::uint32_t copied[kVisitsDrawnAtOnce];
+    int64_t places[kVisitsDrawnAtOnce];
+    bool settled[kVisitsDrawnAtOnce];
     std::optional<Visitor<L>> lanes;
     if (problem_.lanes > 1) lanes.emplace(loss_, problem_, state_, group_.lanes);
-    for (; count > 0; count -= std::min(count, kBatch)) {
-      const int64_t batch = std::min(count, kBatch);
+    for (; count > 0; count -= std::min(count, kVisitsDrawnAtOnce)) {
+      const int64_t batch = std::min(count, kVisitsDrawnAtOnce);
       for (int64_t i = 0; i < batch; ++i) {
         const int64_t visit = order.place();
         const int64_t next = order.next();
@@ -305,10 +291,10 @@ class GroupRun {
       DualRows visits = visits_of(part, rows, batch, settled);
       if (lanes) {
         lanes->visit(part, visits);
-      } else if (near_) {
-        for (int64_t i = 0; i < batch; ++i) near[i] = group_.near->place(rows[i]);
-        visits.stored = near;
-        group_.near->rows().dual_rows(visits);
+      } else if (in_copies_) {
+        for (int64_t i = 0; i < batch; ++i) copied[i] = group_.copies->place(rows[i]);
+        visits.stored = copied;
+        group_.copies->rows().dual_rows(visits);
       } else {
         problem_.rows.dual_rows(visits);
       }
@@ -342,7 +328,7 @@ class GroupRun {
             .loss = p.loss,
             .prefetch = !options_.in_cache,
             .settled = settled,
-            .knot = part.knot};
+            .subproblem = part.subproblem};
   }
 
   void together(int64_t room) {
@@ -371,7 +357,7 @@ class GroupRun {
   const DualGroup& group_;
   GroupCursor& cursor_;
   std::optional<DualTeam> team_;
-  bool near_ = false;  // whether the rows of the list are visited in their copies
+  bool in_copies_ = false;  // whether the rows of the list are visited in their copies
 };
 
 }  // namespace

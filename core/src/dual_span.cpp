@@ -5,16 +5,12 @@
 #include <vector>
 
 #include "pegasos/row_sums.hpp"
+#include "pegasos/solver/dual_tuning.hpp"
 
 namespace pegasos {
 namespace {
 
 using std::int64_t;
-
-constexpr double kShorter = 0.5, kLonger = 1.4;  // the next reach, by what became of this one
-constexpr double kShortest = 1e-3;
-constexpr double kSmall = 1e-8;         // of |w|^2: a change with too few digits, as a difference
-constexpr double kIndependent = 1e-10;  // of its square: what other changes leave of one
 
 // Solves H t = g by Cholesky's method; what depends on the changes before it gets no step.
 void solve(int count, const double (*H)[kSpanSlots], const double* g, double* t) {
@@ -31,7 +27,7 @@ void solve(int count, const double (*H)[kSpanSlots], const double* g, double* t)
       left -= L[i][j] * L[i][j];
       value -= L[i][j] * z[j];
     }
-    if (!(left > kIndependent * H[i][i])) continue;
+    if (!(left > kLeastIndependentShare * H[i][i])) continue;
     L[i][i] = std::sqrt(left);
     z[i] = value / L[i][i];
   }
@@ -100,7 +96,7 @@ class Move {
     balance_of(newest) = balance(a[0]);
     SpanProducts products{};
     kernels_.change_and_products(features_, at_.w, w, count_, products);
-    if (products.gram[0][0] < kSmall * products.w_square) {
+    if (products.gram[0][0] < kSquareOfChangeWithFewDigits * products.w_square) {
       add_up(a[0], w[0]);
       kernels_.products(features_, at_.w, w, count_, products);
     }
@@ -116,10 +112,10 @@ class Move {
     sum_of(next) = clip(a_of(next), w_of(next));
     balance_of(next) = balance(a_of(next));
     if (!(rise(next) > 0.0)) {
-      *changes_.reach = std::max(kShortest, kShorter * *changes_.reach);
+      *changes_.reach = std::max(kLeastReach, kReachAfterFall * *changes_.reach);
       return false;
     }
-    *changes_.reach = std::min(1.0, kLonger * *changes_.reach);
+    *changes_.reach = std::min(1.0, kReachAfterRise * *changes_.reach);
     kernels_.take(n_, at_.a, a[0], a_of(next));
     kernels_.take(features_, at_.w, w[0], w_of(next));
     for (std::size_t k = 0; k < clipped_.size(); ++k) {  // to the last digit

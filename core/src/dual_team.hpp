@@ -24,7 +24,7 @@ class DualTeam {
         copies_(static_cast<std::size_t>(threads * size_)),
         intercepts_(static_cast<std::size_t>(threads * problem.stride())),
         passes_(static_cast<std::size_t>((threads - 1) * problem.lanes)),
-        knots_(static_cast<std::size_t>(threads)),
+        subproblems_(static_cast<std::size_t>(threads)),
         losses_(static_cast<std::size_t>(threads * kApart)),
         team_(threads) {}
 
@@ -43,7 +43,7 @@ class DualTeam {
         part.passes[k] = state_.passes[k];
         part.passes[k].gap = part.passes[k].rise = 0.0;
       }
-      if (part.knot != nullptr) part.knot = &knots_[p].knot;
+      if (part.subproblem != nullptr) part.subproblem = &subproblems_[p].subproblem;
     }
     team_.run([&](std::int64_t p) { std::copy(group_.W, group_.W + size_, copy(p)); });
   }
@@ -64,8 +64,8 @@ class DualTeam {
 
  private:
   static constexpr std::int64_t kApart = 16;  // no two threads write to one cache line
-  struct alignas(128) OwnKnot {
-    Knot knot{};
+  struct alignas(128) OwnSubproblem {
+    Subproblem subproblem{};
   };
 
   std::int64_t count() const { return static_cast<std::int64_t>(parts_.size()); }
@@ -77,11 +77,11 @@ class DualTeam {
   // What the other threads met in a round.
   void collect() {
     for (std::int64_t p = 1; p < count(); ++p) {
-      Knot& knot = knots_[p].knot;
-      for (std::int64_t i = 0; i < knot.count; ++i) {
-        add_to_knot(*group_.knot, knot.rows[i], knot.sizes[i]);
+      Subproblem& subproblem = subproblems_[p].subproblem;
+      for (std::int64_t i = 0; i < subproblem.count; ++i) {
+        add_to_subproblem(*group_.subproblem, subproblem.rows[i], subproblem.sizes[i]);
       }
-      knot = {};
+      subproblem = {};
       for (std::int64_t k = group_.lanes.first; k < group_.lanes.last; ++k) {
         LanePass& pass = state_.passes[k];
         LanePass& met = parts_[p].passes[k];
@@ -133,7 +133,7 @@ class DualTeam {
   std::vector<double> copies_;
   std::vector<double> intercepts_;
   std::vector<LanePass> passes_;
-  std::vector<OwnKnot> knots_;
+  std::vector<OwnSubproblem> subproblems_;
   std::vector<double> losses_;
   Team team_;
 };

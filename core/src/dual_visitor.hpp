@@ -17,7 +17,7 @@ struct Part {
   std::int64_t stride;
   double* b;  // of all lanes
   LanePass* passes;
-  Knot* knot;  // null with several lanes
+  Subproblem* subproblem;  // null with several lanes
 };
 
 // The visits of a part, many lanes at a time.
@@ -38,7 +38,7 @@ class Visitor {
   }
 
   void visit(const Part& part, const DualRows& visits) {
-    constexpr std::int64_t lead = 8;
+    constexpr std::int64_t lead = kRowsAheadPrefetched;
     for (std::int64_t i = 0; i < visits.count; ++i) {
       if (visits.prefetch && i + lead < visits.count) prefetch(visits.rows[i + lead]);
       visits.settled[i] = visit(part, visits.rows[i]);

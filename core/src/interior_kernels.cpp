@@ -162,11 +162,14 @@ void direction_rows(L, const InteriorRows& rows, const InteriorDirection& direct
   shorten(steps, primal_fall, dual_fall);
 }
 
-// How far to pull a product towards [aim/10, 10 aim], by at most the latter at once.
+// Gondzio's bounds of a product, over what it is aimed at. Not measured apart.
+constexpr double kLeastProduct = 0.1, kMostProduct = 10.0;
+
+// How far to pull a product inside these bounds, by at most the upper one at once.
 template <class V>
 V pulled(V product, double aim) {
-  const double low = 0.1 * aim;
-  const double high = 10.0 * aim;
+  const double low = kLeastProduct * aim;
+  const double high = kMostProduct * aim;
   const V inside = smaller(larger(product, V{} + low), V{} + high);
   return larger(inside - product, V{} - high);
 }

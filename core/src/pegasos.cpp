@@ -8,8 +8,8 @@ namespace {
 
 using std::int64_t;
 
-// Following nu through one row costs about as much as this many entries of v.
-constexpr int64_t kRowsWorthAPass = 8;
+// Following nu through one row costs about as much as this many entries of v. Not measured apart.
+constexpr int64_t kWeightsPerFollowedRow = 8;
 
 class Run {
  public:
@@ -100,7 +100,7 @@ class Run {
 
   // Where the batch's rows weigh as much as a pass over v, nu is recomputed instead of followed.
   bool follow_norm() const {
-    return options_.project && state_.cursor->collected * kRowsWorthAPass < state_.w.rows;
+    return options_.project && state_.cursor->collected * kWeightsPerFollowedRow < state_.w.rows;
   }
 
   bool apply(int64_t place) {

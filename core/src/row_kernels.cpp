@@ -229,7 +229,7 @@ void prefetch(const RowsView& x, int64_t i) {
 
 template <class Row, class L>
 void dual_rows_of(L loss, const RowsView& x, const DualRows& v) {
-  constexpr int64_t lead = 8;
+  constexpr int64_t lead = kRowsAheadPrefetched;
   // What every visit changes stays in registers.
   LanePass pass = *v.pass;
   double b = v.b != nullptr ? *v.b : 0.0;
@@ -261,7 +261,8 @@ void dual_rows_of(L loss, const RowsView& x, const DualRows& v) {
         axpy_row(x, values, change * y * v.inverse, v.w);
         b += change * y * v.pull;
         const double size = __builtin_fabs(change) * q;
-        if (v.knot != nullptr && size > v.knot->least) add_to_knot(*v.knot, row, size);
+        if (v.subproblem != nullptr && size > v.subproblem->least)
+          add_to_subproblem(*v.subproblem, row, size);
       }
     }
     v.settled[i] = settled;

@@ -37,7 +37,8 @@ class Steps {
                                static_cast<double>(state_.diagonal[j]) -
                                2.0 * static_cast<double>(row[j]);
       const double slope = ends.highest_here - state_.slack[j];
-      const double by = std::min({slope / std::max(kFlat, curvature), room(i, 1), room(j, -1)});
+      const double by =
+          std::min({slope / std::max(kLeastCurvature, curvature), room(i, 1), room(j, -1)});
       progress.flattest = std::min(progress.flattest, curvature);
       progress.gain += by * (slope - by / 2.0 * curvature);
       change(i, by);
@@ -56,7 +57,7 @@ class Steps {
       const int64_t i = ends.at;
       const float* const row = find(i);
       const auto curvature = static_cast<double>(state_.diagonal[i]);
-      const double best = state_.slack[i] / std::max(kFlat, curvature);
+      const double best = state_.slack[i] / std::max(kLeastCurvature, curvature);
       const double by = best > 0.0 ? std::min(best, room(i, 1)) : -std::min(-best, room(i, -1));
       progress.flattest = std::min(progress.flattest, curvature);
       progress.gain += by * (state_.slack[i] - by / 2.0 * curvature);

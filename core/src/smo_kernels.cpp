@@ -137,7 +137,7 @@ int64_t partner(const SmoState& state, int64_t begin, int64_t end, int64_t i, co
     const Places able = (rows.marks(state.marks) & (kFalls | kHere)) == (kFalls | kHere);
     const Some distance = highest - rows.doubles(state.slack);
     const Some curvature = own + rows.floats(state.diagonal) - 2.0 * rows.floats(row);
-    const Some found = distance * distance / larger(curvature, Some{} + kFlat);
+    const Some found = distance * distance / larger(curvature, Some{} + kLeastCurvature);
     largest.see(only(able & (distance > 0.0), found, -kInfinity), rows.k);
   });
   int64_t at;
@@ -157,7 +157,7 @@ SmoEnds singles(const SmoState& state, int64_t begin, int64_t end, double by, co
     const Places able = ((marks & kHere) != 0) & (push > 0.0);
     worst = larger(worst, push);
     worst_here = larger(worst_here, only(able, push, 0.0));
-    const Some curvature = larger(rows.floats(state.diagonal), Some{} + kFlat);
+    const Some curvature = larger(rows.floats(state.diagonal), Some{} + kLeastCurvature);
     here.see(only(able, push * push / curvature, -kInfinity), rows.k);
   });
   SmoEnds ends{most(worst), 0.0, most(worst_here), 0.0, -1, 0.0};

@@ -65,8 +65,8 @@ struct DualRun {
                      .leaving = leaving.data() + g * view.n(),
                      .slots = slots.empty() ? nullptr : slots.data(),
                      .slot_sums = slot_sums.empty() ? nullptr : slot_sums.data(),
-                     .knot = slots.empty() ? nullptr : &knot,
-                     .near = near});
+                     .subproblem = slots.empty() ? nullptr : &subproblem,
+                     .copies = copies});
     }
     const DualOptions options{23, 2, 1e9, false, view.threads, shrink, false, goal};
     return pegasos::advance(view, options, state, all.data(), groups, budget);
@@ -76,7 +76,7 @@ struct DualRun {
   }
   std::string bytes() const {
     return bytes_of(W, duals, b, centre, passes, cursors, orders, rows, chunks, leaving, slots,
-                    slot_sums, std::vector<Knot>{knot});
+                    slot_sums, std::vector<Subproblem>{subproblem});
   }
 
   static constexpr int64_t kRounds = 3;
@@ -91,8 +91,8 @@ struct DualRun {
   std::vector<std::uint32_t> rows, chunks;
   std::vector<std::uint8_t> leaving;
   std::vector<double> slots, slot_sums;
-  Knot knot{};
-  NearRows* near = nullptr;
+  Subproblem subproblem{};
+  RowCopies* copies = nullptr;
 };
 
 // s/2 |w|^2 + sum c max(0, o - y w.x) and sum o a - s/2 |w|^2

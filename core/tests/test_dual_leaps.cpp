@@ -37,34 +37,34 @@ TEST(second_order_steps_climb_faster_to_the_same_optimum) {
   }
 }
 
-TEST(a_knot_has_the_rows_that_moved_most) {
-  Knot knot{};
+TEST(a_subproblem_has_the_rows_that_moved_most) {
+  Subproblem subproblem{};
   Random random(5);
   std::vector<std::pair<double, int64_t>> all;
   for (int64_t row = 0; row < 500; ++row) {
     all.emplace_back(random.real(0.0, 1.0), row);
-    if (all.back().first > knot.least) add_to_knot(knot, row, all.back().first);
+    if (all.back().first > subproblem.least) add_to_subproblem(subproblem, row, all.back().first);
   }
   std::sort(all.rbegin(), all.rend());
-  std::vector<int64_t> rows(knot.rows, knot.rows + knot.count);
-  CHECK_EQUAL(knot.count, kKnotRows);
-  CHECK_EQUAL(knot.least, all[kKnotRows - 1].first);
-  for (int64_t i = 0; i < kKnotRows; ++i) {
+  std::vector<int64_t> rows(subproblem.rows, subproblem.rows + subproblem.count);
+  CHECK_EQUAL(subproblem.count, kSubproblemRows);
+  CHECK_EQUAL(subproblem.least, all[kSubproblemRows - 1].first);
+  for (int64_t i = 0; i < kSubproblemRows; ++i) {
     CHECK(std::find(rows.begin(), rows.end(), all[i].second) != rows.end());
   }
 }
 
-TEST(a_knot_is_untied_where_no_dual_of_its_rows_would_move) {
+TEST(a_subproblem_is_solved_where_no_dual_of_its_rows_would_move) {
   for (Loss loss : {Loss::hinge, Loss::squared_hinge}) {
     ToyProblem problem({.n = 100, .bias = 0.0, .weighted = true});
     problem.view.loss = loss;
     DualRun run(problem);
     run.set_free();
     run.epochs(2);
-    Knot knot{};
-    for (int64_t i = 0; i < 20; ++i) add_to_knot(knot, 3 * i, 1.0);
+    Subproblem subproblem{};
+    for (int64_t i = 0; i < 20; ++i) add_to_subproblem(subproblem, 3 * i, 1.0);
     const DualPoint at{run.duals.data(), run.W.data(), run.b.data(), run.pull[0]};
-    for (int time = 0; time < 3; ++time) untie(problem.view, knot, at);
+    for (int time = 0; time < 3; ++time) solve_subproblem(problem.view, subproblem, at);
     CHECK(apart(problem, run) < 1e-12);
     for (int64_t i = 0; i < 20; ++i) {
       const int64_t row = 3 * i;

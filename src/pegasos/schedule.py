@@ -4,21 +4,29 @@ from __future__ import annotations
 
 from pegasos.sites.policy import Runnable
 
-_SLICE_SECONDS = 0.1
-_LARGEST_SLICE = 1 << 60  # rows; a solver that pauses sooner than told keeps its slices short
-RARELY = 8  # epochs between stops of a solver that stops by itself where tol may be met
+# The tuned numbers of a run's pace. Slices change no result; not measured apart unless said.
+_SLICE_SECONDS = 0.1  # how long a Ctrl-C waits
+_FIRST_SLICE_VALUES = 1 << 20  # x lanes, when nothing is measured
+_MOST_SLICE_RATIO = 4.0  # of a slice to the one before, or of that to this
+_MOST_SLICE_ROWS = 1 << 60  # a solver that pauses sooner than told keeps its slices short
+# Epochs between stops of a solver that stops by itself where tol may be met. Estimates at every
+# epoch were a tenth of the time of many small lanes, and more of it on two threads.
+RARELY = 8
+# Of the epochs of one certificate to the next: with estimates, and without.
+_GROWTH, _GROWTH_WITHOUT_ESTIMATES = 4.0, 1.25
 _QUICK_VALUES = 1 << 25  # x lanes: visited before certificates are due that nothing calls for
 
 
 def first_slice(problem: Runnable) -> int:
-    """Rows for the first slice, when nothing is measured: about a million values x lanes."""
-    return max(1, int((1 << 20) / problem.visit_values))
+    """Rows for the first slice, when nothing is measured."""
+    return max(1, int(_FIRST_SLICE_VALUES / problem.visit_values))
 
 
 def next_slice(rows: int, seconds: float) -> int:
     """Rows for the next slice, from the time the last one took."""
-    wanted = rows * min(4.0, max(0.25, _SLICE_SECONDS / max(seconds, 1e-9)))
-    return max(1, int(min(wanted, _LARGEST_SLICE)))
+    by = _SLICE_SECONDS / max(seconds, 1e-9)
+    wanted = rows * min(_MOST_SLICE_RATIO, max(1 / _MOST_SLICE_RATIO, by))
+    return max(1, int(min(wanted, _MOST_SLICE_ROWS)))
 
 
 def quick_rows(problem: Runnable) -> int:
@@ -39,7 +47,7 @@ class Schedule:
         self.n, self.apart = n, apart
         self.first = max(1, -(-quick // n))  # epoch
         self.every = None if every is None else max(1, round(every * n))
-        self.growth = 4.0
+        self.growth = _GROWTH
         self.last = 0  # rows visited at the last certificate
         self.next_due = self.every or self.first * n
         self.next_stop = self.every or min(self.next_due, apart * n)
@@ -57,8 +65,8 @@ class Schedule:
 
     def without_estimates(self) -> None:
         """The solver has none: certificates come by schedule alone."""
-        if self.growth != 1.25:
-            self.growth, self.first = 1.25, 1
+        if self.growth != _GROWTH_WITHOUT_ESTIMATES:
+            self.growth, self.first = _GROWTH_WITHOUT_ESTIMATES, 1
             self._plan(self.last)
 
     def certified(self, seen: int) -> None:

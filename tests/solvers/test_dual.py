@@ -265,7 +265,7 @@ def test_rows_that_are_nearly_alike_with_other_labels_do_not_take_it_for_ever(se
     result = pegasos.solve(X, y, C=1e3, tol=1e-4, solver="dual", intercept="none", seed=0, n_jobs=1)
     assert result.stop_reason == "converged"
     assert result.duals.max() == 1  # they have come all the way
-    assert result.epochs <= 60  # 42 to 44; by coordinates alone within a knot 67 to 83
+    assert result.epochs <= 60  # 42 to 44; by coordinates alone in subproblems 67 to 83
 
 
 def test_groups_that_run_side_by_side_share_no_threads():

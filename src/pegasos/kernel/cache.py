@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from pegasos import _core
 from pegasos.kernel.gram import Gram
+from pegasos.kernel.smo_tuning import BATCH
 from pegasos.state import Field, expect
-
-BATCH = 64  # rows of K computed at once, at most
 
 Arrays = dict[str, NDArray[Any]]
 

@@ -9,13 +9,11 @@ from numpy.typing import NDArray
 
 from pegasos import _core
 from pegasos.certificate import Floats
-from pegasos.kernel.cache import BATCH, CACHED, Cache
+from pegasos.kernel.cache import CACHED, Cache
 from pegasos.kernel.gram import NOT_SEMIDEFINITE
 from pegasos.kernel.problem import KernelProblem
+from pegasos.kernel.smo_tuning import BATCH, LEAST_NEGATIVE_CURVATURE, VIOLATION_SHARE_TO_STAY
 from pegasos.state import State, expect
-
-_SHARE = 0.7  # of the largest violation: while rows that are here violate so much, they move
-_BELOW_ZERO = 1e-4  # what float32 can make of a curvature of 0, and far more
 
 
 class Hand:
@@ -69,12 +67,12 @@ class Hand:
             y=self.y, upper=self.upper, diagonal=self.near_diagonal, a=self.a, slack=self.slack,
             marks=self.marks, rows=cache.rows, place=cache.place, used=cache.used,
             clock=cache.clock, balanced=self.problem.free, tolerance=float(numbers[1]),
-            share=_SHARE, steps=steps, threads=self.threads,
+            share=VIOLATION_SHARE_TO_STAY, steps=steps, threads=self.threads,
         )  # fmt: skip
         cursor = self.state["cursor"]
         cursor += done
         numbers[0] += gain
-        if flattest < -_BELOW_ZERO * float(self.near_diagonal.max()):
+        if flattest < -LEAST_NEGATIVE_CURVATURE * float(self.near_diagonal.max()):
             raise ValueError(
                 NOT_SEMIDEFINITE.format(f"K(x, x) + K(z, z) - 2 K(x, z) = {flattest:.3g} for some")
             )

@@ -26,19 +26,20 @@ from pegasos.certificate import Certificate, Floats, GaveUp, GiveUp, never
 from pegasos.kernel.cache import CACHED
 from pegasos.kernel.hand import Hand, check_hand, intercept, marked
 from pegasos.kernel.problem import KernelProblem
+from pegasos.kernel.smo_tuning import (
+    FEWEST_ROWS_TO_SHRINK,
+    FIRST_TOLERANCE,
+    LAST_TOLERANCE,
+    MOST_POLISHING,
+    MOST_ROWS_TO_KEEP,
+    MOST_TINY_ROWS,
+    POLISHED_TOLERANCE,
+    STEPS_BETWEEN_PAUSES,
+    VALUES_OF_ROW,
+)
 from pegasos.kernel.solver import KernelSolver
 from pegasos.state import COUNTS, Field, State, expect
 
-_WIDE = 256  # threads pay from 16,384 rows on
-_SLICE = 2000  # steps between two looks at the keyboard
-_FIRST_TOLERANCE = 1e-2
-_LAST_TOLERANCE = 1e-10
-# Rows that have settled at a bound are left out once they are many.
-_SHRINK_FROM = 2000  # rows
-_WORTH_SHRINKING = 0.7
-# Tiny problems are solved to nearly all digits whatever tol says: it costs milliseconds, and a
-# weight is then a repeated row.
-_TINY, _POLISHED, _MOST_POLISHING = 500, 1e-12, 20
 _STEP_ROWS = 0.2  # of K, which take as long as a step: 0.13 to 0.4, with 5 to 300 features
 _FAR = 2.0  # times tol: closer to it a certificate is due anyway
 
@@ -86,7 +87,7 @@ class SMO(KernelSolver):
         return (
             COUNTS,
             Field("plan", (5,), np.int64, start=(every, every, 0, 0, 0)),
-            Field("numbers", (2,), start=(0.0, _FIRST_TOLERANCE)),
+            Field("numbers", (2,), start=(0.0, FIRST_TOLERANCE)),
             Field("asked", (1,), np.int64),
             Field("cache", (2,), np.int64),
             Field("a", ("rows",)),
@@ -101,7 +102,7 @@ class SMO(KernelSolver):
         return self._handed(problem, State.begin(problem.sizes, self.fields(problem)))
 
     def _handed(self, problem: KernelProblem, state: State) -> State:
-        used = threads.resolve(self.n_jobs, _WIDE * problem.n)
+        used = threads.resolve(self.n_jobs, VALUES_OF_ROW * problem.n)
         return replace(state, there=Hand(problem, state, self.cache_size, used))
 
     def advance(
@@ -123,7 +124,7 @@ class SMO(KernelSolver):
 
     def _work(self, problem: KernelProblem, state: State) -> None:
         hand, plan = _hand(state), state["plan"]
-        end = hand.step(min(_SLICE, max(1, int(plan[_LOOK_AT]) - state.steps)))
+        end = hand.step(min(STEPS_BETWEEN_PAUSES, max(1, int(plan[_LOOK_AT]) - state.steps)))
         plan[_CONVERGED] = end == "converged"
         if state.steps >= plan[_SHRINK_AT] and not plan[_CONVERGED]:
             plan[_SHRINK_AT] = state.steps + 5 * _every(problem)
@@ -133,11 +134,11 @@ class SMO(KernelSolver):
 
     def _shrink(self, hand: Hand) -> None:
         """Leave rows out that are at a bound and far from wanting to leave it."""
-        if hand.y.size < _SHRINK_FROM:
+        if hand.y.size < FEWEST_ROWS_TO_SHRINK:
             return
         settled = hand.settled()
         keep = np.flatnonzero(~settled)
-        if keep.size > _WORTH_SHRINKING * settled.size or keep.size < 2:
+        if keep.size > MOST_ROWS_TO_KEEP * settled.size or keep.size < 2:
             return
         hand.narrow(keep)
 
@@ -147,11 +148,11 @@ class SMO(KernelSolver):
         plan[_LOOK_AT] = state.steps + _every(problem)
         gap, target = _hand(state).gap(), self._goal / 2.0 ** int(plan[_HALVINGS])
         near = gap <= target * numbers[_DUAL]
-        if plan[_CONVERGED] and not near and numbers[_TOLERANCE] > _LAST_TOLERANCE:
-            numbers[_TOLERANCE] = max(numbers[_TOLERANCE] / 10, _LAST_TOLERANCE)
+        if plan[_CONVERGED] and not near and numbers[_TOLERANCE] > LAST_TOLERANCE:
+            numbers[_TOLERANCE] = max(numbers[_TOLERANCE] / 10, LAST_TOLERANCE)
             plan[_CONVERGED] = 0
         if near:
-            if problem.n <= _TINY:
+            if problem.n <= MOST_TINY_ROWS:
                 self._polish(problem, state)
             state["asked"][0] = _NEAR
         elif self.stalled(problem, state):
@@ -175,11 +176,11 @@ class SMO(KernelSolver):
         if not proof.proves(self._goal).all():
             return
         best, least = state["a"].copy(), float(proof.gap[0])
-        state["numbers"][_TOLERANCE] = _POLISHED
-        for _ in range(_MOST_POLISHING):
+        state["numbers"][_TOLERANCE] = POLISHED_TOLERANCE
+        for _ in range(MOST_POLISHING):
             self._refresh(problem, state)
             before, enough = state.steps, False
-            while not enough and _hand(state).step(_SLICE) != "converged":
+            while not enough and _hand(state).step(STEPS_BETWEEN_PAUSES) != "converged":
                 enough = state.steps - before > 100 * problem.n
             if state.steps == before:
                 break
@@ -192,7 +193,7 @@ class SMO(KernelSolver):
 
     def stalled(self, problem: KernelProblem, state: State) -> bool:  # noqa: ARG002
         """Whether no row violates optimality any more."""
-        return bool(state["plan"][_CONVERGED] and state["numbers"][_TOLERANCE] <= _LAST_TOLERANCE)
+        return bool(state["plan"][_CONVERGED] and state["numbers"][_TOLERANCE] <= LAST_TOLERANCE)
 
     def weights(self, problem: KernelProblem, state: State, give_up: GiveUp = never) -> Floats:  # noqa: ARG002
         """The coefficient of every row."""

@@ -24,7 +24,10 @@ class PassCosts:
 
 
 PULL = 0.05
-"""Of a free intercept in steps row by row, over the curvature that a row brings on average."""
+"""Of a free intercept in steps row by row, over the curvature that a row brings on average.
+
+With it a free intercept takes no more passes than none; a stronger pull takes more.
+"""
 
 DENSE = PassCosts()
 SPARSE = PassCosts(value=1.0, row_value=10.0, gram=1.8, newton_value=1.5, newton_rows=200)

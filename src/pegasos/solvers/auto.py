@@ -5,7 +5,7 @@ for n rows of m stored values, d features and K lanes:
 
     a pass of DualCoordinate    n (visit + value m K / 4)
     Newton to tol               K (iterations (n (newton_row + newton_value m) + factor d^3)
-                                   + NEWTON_GRAMS n gram m^2 / 2)
+                                   + _NEWTON_GRAMS n gram m^2 / 2)
     InteriorPoint to tol        K iterations (n (row + row_value m + gram m^2 / 2) + factor d^3)
 
 with the names of ``pegasos.sites.costs``: a site says what its passes cost, apart for dense and for
@@ -36,20 +36,27 @@ from pegasos.solvers.interior import InteriorPoint
 from pegasos.solvers.newton import Newton
 from pegasos.solvers.normal import check_features
 
-ITERATIONS = 12.0  # of InteriorPoint to 1e-3; one more for each further digit
-NEWTON_GRAMS = 1.5
-NEWTON_ITERATIONS = 10.0  # to 1e-3; three more for each further digit
-SLOWER = 1.5  # than the gaps of the last passes promise
+# The tuned numbers of auto. benchmarks/auto.py has what solvers take on real data, and auto over
+# the best of them. "Not measured apart": no other value is on record.
 
-_FIRST_PASSES = 4  # of DualCoordinate, before its gaps say anything
-_NO_MORE_THAN = 16  # passes of DualCoordinate are a bargain
+# What solvers need to 1e-3, for the cost model: typical of benchmarks/auto.py.
+_INTERIOR_ITERATIONS = 12.0  # one more for each further digit
+_NEWTON_ITERATIONS = 10.0  # three more for each further digit
+_NEWTON_GRAMS = 1.5  # matrices of all rows: each iteration's has those near the kink alone
+
+# When to change over.
+_PASSES_OVER_PROMISED = 1.5  # gaps fall ever more slowly than the last passes promise
+_FEWEST_GAPS = 4  # before they say anything; not measured apart
+_BARGAIN_PASSES = 16  # of DualCoordinate: what costs no more begins; not measured apart
 # Shares of the fallback's cost that are spent before anything is left. Newton's gaps fall all at
-# once, so that those of its first iterations say nothing.
+# once, so that those of its first iterations say nothing. Not measured apart.
 _DUAL_TRIED, _NEWTON_TRIED = 1 / 12, 1 / 2
+
+# Sizes at which the model is not asked.
 TINY_VALUES = 1 << 14  # stored x lanes: InteriorPoint takes milliseconds, whatever tol is
-_TINY_FEATURES = 300
-MOST_FEATURES = 3000
-_SMALL_MATRICES = 5e7  # bytes; larger ones may take as much memory as X
+_TINY_FEATURES = 300  # with that; not measured apart
+MOST_FEATURES = 3000  # for a matrix of features x features; not measured apart
+_MOST_SMALL_MATRIX_BYTES = 5e7  # larger ones may take as much memory as X; a bound on memory
 
 
 @dataclass(frozen=True)
@@ -69,11 +76,13 @@ class Choice:
 
         ``share`` of the lanes that ``fallback_epochs`` are for are left to train.
         """
-        if self.fallback is None or len(gaps) < _FIRST_PASSES:
+        if self.fallback is None or len(gaps) < _FEWEST_GAPS:
             return False
         if epochs[-1] < self.tried * self.fallback_epochs:
             return False
-        return SLOWER * epochs_to_go(epochs, gaps, tol) > share * self.fallback_epochs
+        return (
+            _PASSES_OVER_PROMISED * epochs_to_go(epochs, gaps, tol) > share * self.fallback_epochs
+        )
 
 
 def epochs_to_go(epochs: list[float], gaps: list[float], tol: float) -> float:
@@ -112,7 +121,7 @@ def choose(problem: Problem, tol: float) -> Choice:
         name = type(second.solver).__name__
         return replace(second, reason=f"{name}: {problem.site.told(problem)}")
     matrix = 24.0 * d * d
-    if d > MOST_FEATURES or matrix > max(_SMALL_MATRICES, rows.n * rows.row_bytes):
+    if d > MOST_FEATURES or matrix > max(_MOST_SMALL_MATRIX_BYTES, rows.n * rows.row_bytes):
         return Choice(
             DualCoordinate(),
             f"DualCoordinate: {d} features are too many for InteriorPoint's matrices",
@@ -123,7 +132,7 @@ def choose(problem: Problem, tol: float) -> Choice:
     second, cost = _second_order(problem, tol)
     epochs = cost / dual_cost(problem)
     name = type(second.solver).__name__
-    if epochs <= _NO_MORE_THAN:
+    if epochs <= _BARGAIN_PASSES:
         reason = f"{name}: for {shape} it costs as much as {epochs:.2g} passes of DualCoordinate"
         return replace(second, reason=reason)
     discouraged = problem.site.discourages(DualCoordinate(), problem, tol, epochs)
@@ -165,14 +174,14 @@ def newton_iteration(problem: Problem) -> float:
 
 def newton_cost(problem: Problem, tol: float) -> float:
     """Nanoseconds of all lanes to ``tol``."""
-    iterations = NEWTON_ITERATIONS + 3 * _digits(tol)
-    matrices = NEWTON_GRAMS * problem.n * _gram(problem)
+    iterations = _NEWTON_ITERATIONS + 3 * _digits(tol)
+    matrices = _NEWTON_GRAMS * problem.n * _gram(problem)
     return problem.lanes * (iterations * newton_iteration(problem) + matrices)
 
 
 def interior_cost(problem: Problem, tol: float) -> float:
     """Nanoseconds of all lanes to ``tol``."""
-    iterations, costs = ITERATIONS + _digits(tol), _costs(problem)
+    iterations, costs = _INTERIOR_ITERATIONS + _digits(tol), _costs(problem)
     row = costs.row + costs.row_value * problem.rows.row_size + _gram(problem)
     return iterations * problem.lanes * (problem.n * row + costs.factor * problem.rows.d**3)
 

@@ -28,9 +28,9 @@ repairs what a misses of the constraint.
 of its own, and their changes are added up many times in a pass: more often if they undo much of
 what each gains, less often if little.
 
-**Knots.** Rows that are nearly alike move slowly one at a time. So before that move the rows that
-moved most in the pass go, together, to the maximum of D over their duals alone (a small problem
-with its own matrix).
+**The rows that moved most.** Rows that are nearly alike move slowly one at a time. So before that
+move, the rows that moved most in the pass go together to the maximum of D over their duals alone: a
+subproblem with a matrix of its own, in the state as ``knot``.
 
 An epoch is as many visits as there are rows, however many passes over a short list that is.
 """
@@ -64,9 +64,9 @@ from pegasos.solvers import order
 from pegasos.solvers.base import Solver
 from pegasos.solvers.dual_blocks import IDLE, block_fields, next_block, recall, visit_block
 from pegasos.solvers.dual_groups import bounds_of, group_fields, list_fields
+from pegasos.solvers.dual_tuning import IN_CACHE_BYTES
 from pegasos.state import SEED, Field, State, weight_zeros
 
-_IN_CACHE_BYTES = 1 << 23  # of X: prefetching its rows costs more than it gains
 _CURSOR = {name: i for i, name in enumerate(_core.GROUP_CURSOR)}
 _PASS = {name: i for i, name in enumerate(_core.LANE_PASS)}
 _FRESH_PASS = [
@@ -81,8 +81,8 @@ _ANEW = {*_LISTS, "active", "slots", "slot_sums", "knot"}  # where lanes leave
 class DualCoordinate(Solver):
     """Dual coordinate ascent with exact, clipped steps.
 
-    ``shrink`` leaves rows out that are settled; ``second_order`` unties knots and moves in the
-    span of changes between passes (one lane only).
+    ``shrink`` leaves rows out that are settled; between passes of one lane, ``second_order``
+    solves the subproblem of the rows that moved most, and moves in the span of changes.
     """
 
     shrink: bool = True
@@ -155,7 +155,7 @@ class DualCoordinate(Solver):
             seed=int(state["seed"][0]),
             chunk_bits=order.chunk_bits(problem),
             row_size=problem.rows.row_size,
-            in_cache=problem.n * problem.rows.row_bytes < _IN_CACHE_BYTES,
+            in_cache=problem.n * problem.rows.row_bytes < IN_CACHE_BYTES,
             shrink=self.shrink,
             ends_passes=False,
             goal=self._goal,
@@ -193,7 +193,7 @@ class DualCoordinate(Solver):
     def _advance_blocks(self, problem: Problem, state: State, work: int, stop: int) -> bool:
         """Visit whole blocks: the last one may go a little beyond the stop."""
         pull = _pull(problem) if problem.intercept == "free" else None
-        knots = problem.lanes == 1 and self.second_order
+        leaps = problem.lanes == 1 and self.second_order
         options = {
             "chunk_bits": order.chunk_bits(problem),
             "row_size": problem.rows.row_size,
@@ -209,7 +209,7 @@ class DualCoordinate(Solver):
             if n not in of_size:
                 fresh = State.begin(problem.sizes, group_fields(problem) + list_fields(problem, n))
                 lists: dict[str, Any] = {name: fresh[name] for name in _LISTS}
-                of_size[n] = lists | {"knot": fresh["knot"] if knots else None}
+                of_size[n] = lists | {"knot": fresh["knot"] if leaps else None}
             work -= visit_block(problem, state, block, of_size[n], pull, options)
         return True
 

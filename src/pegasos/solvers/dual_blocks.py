@@ -20,17 +20,12 @@ from pegasos import _core
 from pegasos.certificate import Floats
 from pegasos.problem import Problem
 from pegasos.solvers.dual_groups import bounds_of
+from pegasos.solvers.dual_tuning import FIRST_ROUNDS_OF_BLOCK
 from pegasos.solvers.stream import block_order
 from pegasos.state import Field, State, expect
 
-_TRUSTED = 10  # sweeps after which all rows are looked at again, come what may
-_LAST_DIGITS = 1e-14
-# As in the core, but of the sweep before: rows that far from moving leave.
-_FAR_ENOUGH = 0.1
 _PASS = {name: i for i, name in enumerate(_core.LANE_PASS)}
 _CURSOR = {name: i for i, name in enumerate(_core.GROUP_CURSOR)}
-_FIRST_ROUNDS = 4  # in which threads merge in a pass over a block
-_MUCH_LOST, _LITTLE_LOST = 0.25, 0.06  # of what they gain, as in the core
 # Entries of state["meeting"].
 _ROUNDS, _LOST, _RISE = range(3)
 _BEGUN = [_CURSOR[name] for name in ("seen", "steps", "recalled")]
@@ -51,7 +46,7 @@ def block_fields(problem: Problem) -> tuple[Field, ...]:
         Field("active", (groups, len(sizes)), np.int64, partial(_check_lists, problem), sizes),
         Field("far", (2, "lanes"), start=np.inf),  # a tenth of the worst in the sweep before
         Field("worst", (2, "lanes")),  # violations met in this sweep
-        Field("meeting", (3,), start=(_FIRST_ROUNDS, 0.0, 0.0)),
+        Field("meeting", (3,), start=(FIRST_ROUNDS_OF_BLOCK, 0.0, 0.0)),
         *(balance if problem.intercept == "free" else ()),
     )
 
@@ -176,25 +171,31 @@ def visit_block(
 
 def _end_sweep(problem: Problem, state: State, pull: Floats | None) -> None:
     sweep, meeting = state["sweep"], state["meeting"]
-    if meeting[_LOST] > _MUCH_LOST * meeting[_RISE]:
+    if meeting[_LOST] > _core.LOSS_FOR_MORE_ROUNDS * meeting[_RISE]:
         meeting[_ROUNDS] *= 2
-    elif meeting[_LOST] < _LITTLE_LOST * meeting[_RISE]:
+    elif meeting[_LOST] < _core.LOSS_FOR_FEWER_ROUNDS * meeting[_RISE]:
         meeting[_ROUNDS] = max(1.0, meeting[_ROUNDS] // 2)
     meeting[1:] = 0.0
     sweep[_DONE] += 1
     sweep[_PLACE] = 0
     whole = sweep[_WHOLE] == sweep[_DONE] - 1
-    quiet = not (state["worst"] / problem.unit).max() > _LAST_DIGITS
-    state["far"][:] = np.where(state["worst"] > 0, _FAR_ENOUGH * state["worst"], np.inf)
-    state["worst"][:] = 0.0
+    worst = state["worst"]
+    quiet = not (worst / problem.unit).max() > _core.LEAST_VIOLATION
+    # As in the core, but of the whole sweep: rows that far from moving leave.
+    state["far"][:] = np.where(worst > 0, _core.VIOLATION_SHARE_TO_LEAVE * worst, np.inf)
+    worst[:] = 0.0
     if pull is not None:
         step = state["b"][0] - state["centre"][0]
         size = np.ones_like(step)
         size[: problem.lanes] = problem.unit
         size += np.abs(state["b"][0])
-        quiet = quiet and bool(np.all(np.abs(step) <= _LAST_DIGITS * size))
+        quiet = quiet and bool(np.all(np.abs(step) <= _core.LEAST_VIOLATION * size))
         state["centre"][0] = state["b"][0]
         state["b"][0] += step
     sweep[IDLE] = sweep[IDLE] + 1 if quiet and whole else 0
-    if quiet or sweep[_DONE] - sweep[_WHOLE] >= _TRUSTED or not state["active"].any():
+    if (
+        quiet
+        or sweep[_DONE] - sweep[_WHOLE] >= _core.MOST_EPOCHS_OF_LIST
+        or not state["active"].any()
+    ):
         recall(problem, state)

@@ -13,19 +13,15 @@ from numpy.typing import NDArray
 from pegasos import _core
 from pegasos.problem import Problem
 from pegasos.solvers import order
+from pegasos.solvers.dual_tuning import FIRST_ROUNDS, MOST_BYTES_OF_SPAN, MOST_LANES_OF_GROUP
 from pegasos.state import Field, State, below, equal_to, expect
-
-_GROUP_LANES = 16  # wide enough that a row is read once for many lanes, few enough to shrink
-_SPAN_BYTES = 1 << 24  # the most that the span of changes may take
-_FIRST_ROUNDS = 16  # in which threads merge in the first pass
-_FEWEST_CHUNKS = 2048  # as in core/src/dual.cpp
 
 
 def bounds_of(problem: Problem) -> NDArray[np.int64]:
     """The first lane of each group, and the number of lanes."""
     K, threads = problem.lanes, problem.threads
     fours = -(-K // 4)
-    wanted = -(-K // _GROUP_LANES)
+    wanted = -(-K // MOST_LANES_OF_GROUP)
     if fours >= threads > 1:
         wanted = -(-max(wanted, threads) // threads) * threads
     count = min(fours, wanted)
@@ -35,7 +31,7 @@ def bounds_of(problem: Problem) -> NDArray[np.int64]:
 def group_fields(problem: Problem) -> tuple[Field, ...]:
     """The arrays of groups that begin a pass over all rows, wherever these come from."""
     bounds, in_memory = bounds_of(problem), problem.site.in_memory
-    first = {"active": problem.n if in_memory else 0, "rounds": _FIRST_ROUNDS, "known": -1}
+    first = {"active": problem.n if in_memory else 0, "rounds": FIRST_ROUNDS, "known": -1}
     cursor = [first.get(name, 0) for name in _core.GROUP_CURSOR]
     check = partial(_check_groups, problem) if in_memory else None
     return (
@@ -45,10 +41,10 @@ def group_fields(problem: Problem) -> tuple[Field, ...]:
 
 
 def list_fields(problem: Problem, n: int) -> tuple[Field, ...]:
-    """The lists of n rows in memory, and what a pass over them needs; the core checks the knot."""
+    """The lists of n rows in memory, and what a pass over them needs; the core checks ``knot``."""
     count = bounds_of(problem).size - 1
     spanned = n + problem.weights_shape[0]
-    if problem.lanes > 1 or 8 * _core.SPAN_SLOTS * spanned > _SPAN_BYTES:
+    if problem.lanes > 1 or 8 * _core.SPAN_SLOTS * spanned > MOST_BYTES_OF_SPAN:
         spanned = 0
     chunks = n if order.chunk_bits(problem) else 0
     return (
@@ -58,7 +54,7 @@ def list_fields(problem: Problem, n: int) -> tuple[Field, ...]:
         Field("leaving", (count, n), np.uint8),
         Field("slots", (_core.SPAN_SLOTS, spanned)),
         Field("slot_sums", (_core.SPAN_SLOTS, 2)),
-        Field("knot", (_core.KNOT_SIZE,), np.int64, least=None),
+        Field("knot", (_core.SUBPROBLEM_SIZE,), np.int64, least=None),
     )
 
 
@@ -86,7 +82,7 @@ def _check_groups(problem: Problem, state: State, name: str) -> None:
 def _chunk_bits(problem: Problem, active: int) -> int:
     """As in the core: short lists have smaller chunks."""
     bits = order.chunk_bits(problem)
-    enough = min(_FEWEST_CHUNKS, problem.n >> bits)
+    enough = min(_core.FEWEST_CHUNKS, problem.n >> bits)
     while bits > 0 and active >> bits < enough:
         bits -= 1
     return bits

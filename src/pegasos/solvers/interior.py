@@ -46,23 +46,23 @@ from pegasos.solvers.interior_phases import (
     BALANCE,
     DUAL,
     FLAGS,
+    LEAST_SHARE,
+    LIGHT_ROW,
     LOSS,
     MATRIX,
+    MOST_SLACK,
     PHASES,
     POINT,
+    RARE_CLASS_RATIO,
     SCALE,
     STALLED,
+    START_POWER,
     SWAPPED,
     TRIALS,
     Iteration,
 )
-from pegasos.solvers.interior_rows import MOST_SLACK, ROWS
+from pegasos.solvers.interior_rows import ROWS
 from pegasos.state import COUNTS, Field, State, expect
-
-_START = 0.7  # power of the classes' ratio by which the heavier one starts lower
-_RARE_CLASS = 0.1  # of the other; with a tenth of that, the share is a hundredth
-_LEAST_SHARE = 0.01
-_LIGHT_ROW = 0.1  # of the mean cost: a row that costs less starts with more slack
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -212,10 +212,10 @@ def lightened(problem: Problem) -> Lightened:
     up, down = problem.class_costs
     most = np.maximum(up, down)
     ratio = np.minimum(up, down) / np.where(most > 0, most, 1.0)
-    start = np.maximum(ratio**_START, _LEAST_SHARE)
+    start = np.maximum(ratio**START_POWER, LEAST_SHARE)
     return Lightened(
         positive=np.where(up > down, start, 1.0),
         negative=np.where(up > down, 1.0, start),
-        share=np.clip((ratio / _RARE_CLASS) ** 2, _LEAST_SHARE, 1.0),
-        typical=_LIGHT_ROW * (up + down) / np.maximum(problem.lane_rows, 1),
+        share=np.clip((ratio / RARE_CLASS_RATIO) ** 2, LEAST_SHARE, 1.0),
+        typical=LIGHT_ROW * (up + down) / np.maximum(problem.lane_rows, 1),
     )

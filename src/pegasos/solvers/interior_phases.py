@@ -17,33 +17,67 @@ from pegasos.sites import Passes
 from pegasos.sites.method import Bools
 from pegasos.state import State
 
-_STEP_BACK = 0.995  # share of the way to the boundary
-# The centre aimed at is mu (mu after the affine step / mu)^ambition. Mehrotra's power is 3; with
+# The tuned numbers of InteriorPoint: what each bounds, and what it was set by. docs/design/
+# interior-point.md has the measurements: benchmarks/interior.py counts iterations on real data,
+# benchmarks/shapes.py on generated rows. "Not measured apart": only with all others.
+
+# The start (interior.py). The heavier class's duals start lower by the classes' ratio to a power;
+# below a tenth, the share of mu falls with the ratio's square. A tenth of Fashion-MNIST, nearly
+# separable, took 46 iterations at C = 100 with a share below 1, and 33 without.
+START_POWER = 0.7  # not measured apart
+RARE_CLASS_RATIO = 0.1
+LEAST_SHARE = 0.01  # not measured apart
+# A row of less than this share of the mean cost starts with more slack, or its products would be
+# far below all others': with 1e-14 of the mean no step could be taken. Not measured apart.
+LIGHT_ROW = 0.1
+MOST_SLACK = 1e100  # of such a row: no overflow
+
+# The step.
+_SHARE_OF_WAY_TO_BOUNDARY = 0.995  # not measured apart
+_SHORTEST_STEP = 1e-10  # what is shorter leads nowhere; not measured apart
+
+# The centre aimed at is mu (mu after the affine step / mu)^power. Mehrotra's power is 3; with
 # correctors that restore centrality, aiming further saves iterations, more so where a class is
 # rare. But not too far there: a product far below the others makes its D, and so the matrix, that
 # much larger, and what rounding leaves of the equations with it. Curvature bounds D by 1 / kappa.
-_AMBITION, _AMBITION_IF_RARE = 6.0, 10.0
-_LEAST_CENTRE, _LEAST_CENTRE_IF_RARE = 0.003, 0.05
-_RARE = 0.25  # a class is, once the share is so much less than 1
-_LAST_DIGITS = 1e-13
-_ENLARGE = 0.5  # Gondzio: how much longer a step the corrector aims at
-_WORTH = 1.01  # how much longer the steps must get, one times the other
+# 6 and 0.003 save equal classes one iteration in eight, against the numbers of rare ones.
+_CENTRE_POWER, _CENTRE_POWER_IF_RARE = 6.0, 10.0
+_LEAST_MU_RATIO, _LEAST_MU_RATIO_IF_RARE = 0.003, 0.05  # of mu in one iteration, of the hinge
+_SHARE_DROP_IF_RARE = 0.25  # from 1: a class is rare with so much less; not measured apart
+
+# Gondzio's correctors. Up to four, each worth the one before, against two: w8a at C = 100 takes 39
+# iterations, not 45, and most others a fifth less.
+_MOST_CORRECTORS = 4
+_CORRECTOR_LENGTHENS = 0.5  # the step, by so much: what is aimed at; not measured apart
+_LEAST_GAIN_OF_CORRECTOR = 1.01  # in the product of both lengths; not measured apart
+_LONGEST_STEP_TO_CORRECT = 0.95  # not measured apart
+
 # Where P is least along the first direction, which is one of least squares, the mean margins of
 # both classes say how far w has to go. If they are large, and little is lost, the rows are next to
 # separable: slacks of a unit are far too small for what is to come, and let w take short steps
-# only. The run then starts again with slacks so many times the margins.
-_FACTORS: Floats = np.ldexp(1.0, np.arange(-6, 11))  # of the direction, that are tried
-TRIALS = len(_FACTORS) + 2
-_LARGE_MARGIN, _SMALL_LOSS, _SLACK = 2.0, 0.1, 2.0
-_LIGHT = 1e-3  # share of the matrix that rows may add together and be left out
+# only. The run then starts again with slacks so many times the margins: 13 iterations for 70 and
+# more on separable rows at C = 100 (benchmarks/shapes.py). Not measured apart.
+_TRIED_FACTORS: Floats = np.ldexp(1.0, np.arange(-6, 11))  # of the direction
+TRIALS = len(_TRIED_FACTORS) + 2
+_SEPARABLE_MARGIN = 2.0  # in units: the lower of both classes' means is above
+_SEPARABLE_LOSS = 0.1  # of all costs: P is below
+_SLACK_PER_MARGIN = 2.0
 
-_CORRECTORS = 4  # at most; each must be worth the one before it
-_COARSE = 0.3  # share of a residual that a step of an exact matrix would have taken away
-_HARM = 0.1  # share of the gap that it must be to matter
+# The matrix. It only steers: what rows add together may be left out, up to a share of s. A step of
+# an exact matrix takes away its share of the residual; what is coarser than that, and a share of
+# the gap, asks for a sharper one. Neither was measured apart.
+_LEFT_OUT_OF_MATRIX = 1e-3
+_COARSE_RESIDUAL = 0.3  # of what should have gone, is left
+_HARMFUL_RESIDUAL = 0.1  # of the gap
+
+# The end: complementarity, of P. What is less is rounding, five hundred times float64's.
+_LEAST_COMPLEMENTARITY = 1e-13
 
 # What an iteration does, in order; each visits every block of rows.
 PHASES = (
-    ("gram", "affine", "centred", "trial") + ("correct", "corrected") * _CORRECTORS + ("point",)
+    *("gram", "affine", "centred", "trial"),
+    *("correct", "corrected") * _MOST_CORRECTORS,
+    "point",
 )
 POINT = PHASES.index("point")
 MATRIX = "gram"  # the phase that adds up a matrix
@@ -68,9 +102,9 @@ class Iteration:
         self.problem, self.state, self.passes = problem, state, passes
         self.free = problem.intercept == "free"
         self.s = problem.s
-        rare = np.minimum((1.0 - state["share"]) / _RARE, 1.0)
-        self.ambition = _AMBITION + (_AMBITION_IF_RARE - _AMBITION) * rare
-        least = np.maximum(_LEAST_CENTRE_IF_RARE * rare, _LEAST_CENTRE)
+        rare = np.minimum((1.0 - state["share"]) / _SHARE_DROP_IF_RARE, 1.0)
+        self.ambition = _CENTRE_POWER + (_CENTRE_POWER_IF_RARE - _CENTRE_POWER) * rare
+        least = np.maximum(_LEAST_MU_RATIO_IF_RARE * rare, _LEAST_MU_RATIO)
         self.least_centre = 0.0 if problem.loss.curved else least
         # Complementarity is so many times mu on the central path.
         of_bounds = 1.0 if problem.loss.bounded else 0.0
@@ -127,8 +161,8 @@ class Iteration:
     def _visit_gram(self, lo: int, hi: int) -> None:
         # The matrix only steers, the residuals are exact: rows that together add less than a
         # thousandth of s (and to b, of what all add) are left out, which late is most of them.
-        light = _LIGHT * self.s / self.problem.lane_rows
-        thin = _LIGHT * self.state["sums"][SCALE] / self.problem.lane_rows
+        light = _LEFT_OUT_OF_MATRIX * self.s / self.problem.lane_rows
+        thin = _LEFT_OUT_OF_MATRIX * self.state["sums"][SCALE] / self.problem.lane_rows
         if not self.free:
             thin = np.full_like(light, np.inf)
         constant = 1.0 if self.free else self.problem.bias
@@ -206,19 +240,19 @@ class Iteration:
 
     def _visit_trial(self, lo: int, hi: int) -> None:
         into = {"losses": self.state["losses"]}
-        self.passes.ask("trial", lo, hi, into, factors=_FACTORS[:, None])
+        self.passes.ask("trial", lo, hi, into, factors=_TRIED_FACTORS[:, None])
 
     def _end_trial(self) -> None:
         state = self.state
-        losses, classes = np.split(state["losses"], [len(_FACTORS)])
+        losses, classes = np.split(state["losses"], [len(_TRIED_FACTORS)])
         squares = (state["direction"][:-1] ** 2).sum(axis=0)
-        primal = losses + self.s / 2 * np.outer(_FACTORS**2, squares)
+        primal = losses + self.s / 2 * np.outer(_TRIED_FACTORS**2, squares)
         costs = np.array(self.problem.class_costs)
         means = np.divide(classes, costs, out=np.full_like(costs, np.inf), where=costs > 0)
-        margins = _FACTORS[primal.argmin(axis=0)] * means.min(axis=0)
-        large = margins > _LARGE_MARGIN * self.problem.unit
-        separable = large & (primal.min(axis=0) < _SMALL_LOSS * self.problem.unit * sum(costs))
-        state["slack"][:] = np.where(separable, _SLACK * margins, 0.0)
+        margins = _TRIED_FACTORS[primal.argmin(axis=0)] * means.min(axis=0)
+        large = margins > _SEPARABLE_MARGIN * self.problem.unit
+        separable = large & (primal.min(axis=0) < _SEPARABLE_LOSS * self.problem.unit * sum(costs))
+        state["slack"][:] = np.where(separable, _SLACK_PER_MARGIN * margins, 0.0)
         state["lengths"][:, state["slack"] > 0] = 0.0
         state["flags"][CORRECTING] &= state["slack"] == 0
 
@@ -226,8 +260,8 @@ class Iteration:
     def _begin_correct(self) -> bool:
         state = self.state
         number = PHASES[: int(state["place"][0])].count("correct")
-        short = (state["lengths"].min(axis=0) <= 0.95) & (number < self.passes.correctors)
-        state["flags"][CORRECTING] &= short & self._moving()
+        short = state["lengths"].min(axis=0) <= _LONGEST_STEP_TO_CORRECT
+        state["flags"][CORRECTING] &= short & (number < self.passes.correctors) & self._moving()
         if not state["flags"][CORRECTING].any():
             return False
         state["second"][:] = 0.0
@@ -236,7 +270,7 @@ class Iteration:
 
     def _visit_correct(self, lo: int, hi: int) -> None:
         state = self.state
-        ahead = np.minimum(1.0, state["lengths"].min(axis=0) + _ENLARGE)
+        ahead = np.minimum(1.0, state["lengths"].min(axis=0) + _CORRECTOR_LENGTHENS)
         into = {"parts": state["parts"][:1], "rhs": state["second"]}
         self.passes.ask("correct", lo, hi, into, mu=state["mu"], primal=ahead, dual=ahead)
 
@@ -259,8 +293,8 @@ class Iteration:
     def _end_corrected(self) -> None:
         """Take the corrected direction if it goes further, else the one before it."""
         state = self.state
-        further = state["tried"].prod(axis=0) >= _WORTH * state["lengths"].prod(axis=0)
-        state["flags"][CORRECTING] &= further
+        before, after = state["lengths"].prod(axis=0), state["tried"].prod(axis=0)
+        state["flags"][CORRECTING] &= after >= _LEAST_GAIN_OF_CORRECTOR * before
         taken = state["flags"][CORRECTING] != 0
         if not taken.any():
             return
@@ -279,11 +313,11 @@ class Iteration:
         # One length for both: s w = sum a y x ties primal and dual together, and steps of two
         # lengths would undo what they mend of it.
         started = state["flags"][STARTED] != 0
-        step = _STEP_BACK * state["lengths"].min(axis=0) * (started & moving)
+        step = _SHARE_OF_WAY_TO_BOUNDARY * state["lengths"].min(axis=0) * (started & moving)
         state["step"][:] = step
         state["w"][:] += step * state["taken"][:-1]
         state["b"][:] += step * state["taken"][-1]
-        short = started & (step < 1e-10) & (state["slack"] == 0)
+        short = started & (step < _SHORTEST_STEP) & (state["slack"] == 0)
         if short.any() and self.passes.sharpen():
             short[:] = False
         state["flags"][STALLED] |= short
@@ -301,7 +335,7 @@ class Iteration:
     def _end_point(self) -> None:
         """Complementarity is the gap: below the last digits of P there is nothing more to gain."""
         state = self.state
-        more = state["sums"][COMPLEMENTARITY] > _LAST_DIGITS * self._primal()
+        more = state["sums"][COMPLEMENTARITY] > _LEAST_COMPLEMENTARITY * self._primal()
         state["flags"][STALLED] |= ~more
         if state["flags"][STARTED].any():
             self._count()
@@ -315,13 +349,13 @@ class Iteration:
         missed = state["vectors"][0] - self.s * state["w"]
         squares = (missed * missed).sum(axis=0)
         left = np.sqrt(squares / np.where(state["missed"] > 0, state["missed"], np.inf))
-        coarse = (left > 1 - state["step"] + _COARSE * state["step"]) & (state["step"] > 0)
+        coarse = (left > 1 - state["step"] + _COARSE_RESIDUAL * state["step"]) & (state["step"] > 0)
         gap = (
             self._primal()
             - state["sums"][DUAL]
             + (state["vectors"][0] ** 2).sum(axis=0) / (2 * self.s)
         )
-        matters = squares / (2 * self.s) > _HARM * gap
+        matters = squares / (2 * self.s) > _HARMFUL_RESIDUAL * gap
         if (coarse & matters & self._moving()).any():
             self.passes.sharpen()
         state["missed"][:] = squares

@@ -18,10 +18,6 @@ from pegasos.problem import Problem
 from pegasos.sites import Pass, Reply, RowMethod
 from pegasos.sites.method import About
 
-# A row that costs far less than others starts with more slack, or its products would be far below
-# theirs: all are aimed at the same mu, and it would let nothing move.
-MOST_SLACK = 1e100
-
 _W, _DW = frozenset({"w"}), frozenset({"dw"})
 _STEPS = Reply("steps", "min", 2)  # the largest, of the primal and the dual variables
 

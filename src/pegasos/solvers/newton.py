@@ -43,7 +43,10 @@ from pegasos.solvers import normal
 from pegasos.solvers.base import Solver
 from pegasos.solvers.newton_phases import (
     AIM,
+    AIM_RATIO,
+    DEFAULT_AIM,
     EVERY,
+    FIRST_WIDTH,
     MATRIX,
     PHASES,
     SAMPLED,
@@ -56,9 +59,6 @@ from pegasos.solvers.newton_phases import (
 )
 from pegasos.solvers.newton_rows import ROWS
 from pegasos.state import COUNTS, Field, State
-
-_DEFAULT_AIM = 1e-3  # outside of a run
-_FIRST_WIDTH = 2.0  # in units: at w = 0 every slack is of that size
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,7 +123,7 @@ class Newton(Solver):
     def start(self, problem: Problem, seed: int, duals: Floats | None = None) -> State:  # noqa: ARG002
         """Start from w = 0."""
         normal.check_features("Newton factors a matrix", problem)
-        every, width = self.sampling.every(problem), _FIRST_WIDTH * float(problem.unit[0])
+        every, width = self.sampling.every(problem), FIRST_WIDTH * float(problem.unit[0])
         rows, there = problem.site.begin(ROWS, problem, {"every": every}, seed)
         numbers = [0.0, width, math.inf, self._goal, every, math.inf, 0.0]
         return State.begin(problem.sizes, self.fields(problem), there, numbers=numbers, **rows)
@@ -182,10 +182,10 @@ class Newton(Solver):
         """Aim further, if the estimate was good enough and the proof was not."""
         gaps = self.estimate(problem, state)
         if gaps is not None and gaps.max() <= self._goal:
-            state["numbers"][AIM] *= 0.25
+            state["numbers"][AIM] *= AIM_RATIO
         if self.passes(problem, state).look_again():
             look_at_all(state, self.width(state))
 
     @property
     def _goal(self) -> float:
-        return _DEFAULT_AIM if self.aim is None else self.aim
+        return DEFAULT_AIM if self.aim is None else self.aim

@@ -16,20 +16,35 @@ from pegasos.sites import Passes
 from pegasos.solvers import normal
 from pegasos.state import State, expect
 
-_NARROWER = 0.2  # at most, at once
-_SHARE = 0.5  # of the gap aimed at that rounding may take
-_SETTLED = 1.0  # what Newton still gains, over what rounding leaves, before the width shrinks
-_EXACT = 0.05  # slope left by the line search
-MOST_TRIES = 60
-_STEADY = 1e-3
-IDLE_STEPS = 300  # without a smaller gap: there is none to be had
+# The tuned numbers of Newton. With them, data of many rows for every feature take 6 to 12
+# iterations to 1e-3 (benchmarks/auto.py times Newton as a whole). None was measured apart.
+
+# The width of the rounding, in units, and when it shrinks.
+FIRST_WIDTH = 2.0  # at w = 0 every slack is of that size
+_LEAST_WIDTH_RATIO = 0.2  # of a width to the one before
+_ROUNDING_SHARE_OF_AIM = 0.5  # of the gap aimed at, that rounding may take
+_GAIN_OVER_ROUNDING = 1.0  # what Newton still gains to what rounding leaves: below it, shrink
+DEFAULT_AIM = 1e-3  # the gap aimed at outside of a run
+AIM_RATIO = 0.25  # of an aim to the one before, where that was met and proved too little
+
+# The line search, and the system of an iteration.
+_SLOPE_LEFT = 0.05  # of the first slope, by a line search that counts as exact
+MOST_TRIES = 60  # steps in a line search: more halvings than float64 has digits
+_INTERCEPT_RIDGE = 1e-3  # of s, or of c / unit if that is less: keeps b finite, see _turn
+
+# The sample: where rows are many, only the first iterations look at it.
 SAMPLED = 16  # of so many rows, one belongs to the sample
-_SAMPLE_WIDTH = 0.2  # in units, at which the sample has done its part
-# In units, with which all rows begin: what they differ by from the sample is within.
+_WIDTH_TO_LEAVE_SAMPLE = 0.2  # in units, at which the sample has done its part
+_ROUNDING_TO_LEAVE_SAMPLE = 1.2  # times what it may take: widths come ever closer, from above
+# In units, with which all rows begin: what they differ by from the sample is within. That is so
+# many times root(features / rows of the sample), between the two widths.
 _NEXT_WIDTHS = 0.05, 0.4
-_SAMPLE_ERROR = 6.0  # that in root(features / rows of the sample)
-_NEARLY = 1.2  # times what rounding may take: widths come ever closer to that, from above
-_LAST_DIGITS = 1e-14
+_SAMPLE_ERRORS = 6.0
+
+# The end.
+_LEAST_GAIN = 1e-14  # of P: what is less is rounding, about fifty times float64's
+_GAP_RATIO_OF_PROGRESS = 0.9  # to the best gap so far: a step to more is idle
+IDLE_STEPS = 300  # with no such gap: there is none to be had
 
 PHASES = ("point", "along", "line")
 MATRIX = "point"  # the phase that adds up a matrix
@@ -144,15 +159,15 @@ class Iteration:
     def _exhausted(self) -> bool:
         """Whether nothing is left to gain, or nothing was gained for long."""
         numbers, rounded = self.state["numbers"], self.state["totals"]
-        left = _LAST_DIGITS * self._primal()
+        left = _LEAST_GAIN * self._primal()
         if max(numbers[_GAIN], self._missed()) <= left:
             if rounded[_ROUNDED] <= left:
                 return True
-            numbers[AIM] *= 0.25  # this width is done with
+            numbers[AIM] *= AIM_RATIO  # this width is done with
         gap = (
             math.inf if self.every > 1 else max(0.0, float(point_gap(self.problem, self.state)[0]))
         )
-        better = self.every > 1 or gap < 0.9 * numbers[_BEST]
+        better = self.every > 1 or gap < _GAP_RATIO_OF_PROGRESS * numbers[_BEST]
         numbers[_BEST] = min(gap, numbers[_BEST])
         numbers[IDLE] = 0 if better else numbers[IDLE] + 1
         return bool(numbers[IDLE] >= IDLE_STEPS)
@@ -175,7 +190,7 @@ class Iteration:
         if self.free:
             # b is not penalised; a little keeps it finite where no row is near the kink.
             curved = float(self.problem.cost[0]) / self.unit / self.every
-            intercept = _STEADY * min(self.s, curved)
+            intercept = _INTERCEPT_RIDGE * min(self.s, curved)
             rhs[-1] = state["totals"][_BALANCE]
         last = None if intercept is None else np.array([intercept])
         if not self.passes.factor(np.array([self.s]), last=last).all():
@@ -213,7 +228,7 @@ class Iteration:
         slope = self.s * float(w @ dw + step * (dw @ dw)) + float(state["line"][0])
         curvature = self.s * float(dw @ dw) + float(state["line"][1])
         search[TRIES] += 1
-        exact = abs(slope) <= _EXACT * abs(search[_SLOPE])
+        exact = abs(slope) <= _SLOPE_LEFT * abs(search[_SLOPE])
         # Beyond the minimum a slope can be small at any distance: it has to be just behind.
         if exact and (slope <= 0 or 2 * slope <= curvature * step):
             return self._plan(step)
@@ -234,19 +249,19 @@ class Iteration:
         """The width of the next iteration, by how this one went."""
         numbers, rounded = self.state["numbers"], float(self.state["totals"][_ROUNDED])
         gain = numbers[_GAIN] * (1.0 if step < 0.5 else 0.1)
-        allowed = _SHARE * numbers[AIM] * self._primal()
-        if gain < _SETTLED * rounded:
-            narrow = numbers[WIDTH] <= _SAMPLE_WIDTH * self.unit
-            if self.every > 1 and (narrow or rounded <= _NEARLY * allowed):
+        allowed = _ROUNDING_SHARE_OF_AIM * numbers[AIM] * self._primal()
+        if gain < _GAIN_OVER_ROUNDING * rounded:
+            narrow = numbers[WIDTH] <= _WIDTH_TO_LEAVE_SAMPLE * self.unit
+            if self.every > 1 and (narrow or rounded <= _ROUNDING_TO_LEAVE_SAMPLE * allowed):
                 return self._move(step)
             if rounded > allowed:
-                numbers[WIDTH] *= max(_NARROWER, math.sqrt(allowed / rounded))
+                numbers[WIDTH] *= max(_LEAST_WIDTH_RATIO, math.sqrt(allowed / rounded))
         return "point"
 
     def _move(self, step: float) -> str:
         """From the sample to all rows."""
         self._step_by(step)
-        apart = _SAMPLE_ERROR * math.sqrt(self.every * self.problem.rows.d / self.problem.n)
+        apart = _SAMPLE_ERRORS * math.sqrt(self.every * self.problem.rows.d / self.problem.n)
         return self._look(min(max(apart, _NEXT_WIDTHS[0]), _NEXT_WIDTHS[1]) * self.unit)
 
     def _look(self, width: float) -> str:

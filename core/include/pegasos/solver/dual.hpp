@@ -7,8 +7,8 @@
 // A free intercept is the multiplier of sum a y = 0, found by the method of multipliers:
 // b = centre + pull sum a y, pull added to q_i; after every pass the centre moves to b.
 //
-// Between passes of one lane come second-order steps: of the rows that moved most (dual_knot.hpp),
-// and of all in the span of their last changes (dual_span.hpp).
+// Between passes of one lane come second-order steps: of the rows that moved most
+// (dual_subproblem.hpp), and of all in the span of their last changes (dual_span.hpp).
 //
 // Rows whose duals stay at a bound in all lanes of a group leave its list, until they are asked
 // for again. One group may be visited by several threads: each has rows and a copy of w of its own,
@@ -17,17 +17,13 @@
 
 #include <cstdint>
 
-#include "pegasos/near_rows.hpp"
 #include "pegasos/problem.hpp"
+#include "pegasos/row_copies.hpp"
 #include "pegasos/sampler.hpp"
 #include "pegasos/solver/dual_span.hpp"
 #include "pegasos/solver/dual_step.hpp"
 
 namespace pegasos {
-
-// Passes over all rows with nothing left to do, after which float64 is exhausted: however things
-// look later, so that nobody has to look at every pass.
-constexpr std::int64_t kIdlePasses = 4;
 
 struct GroupCursor {
   std::int64_t seen;      // rows visited since the start
@@ -63,8 +59,8 @@ struct DualGroup {
   std::uint8_t* leaving;  // n, by place in the list
   double* slots;          // of the last changes (dual_span.hpp); null with several lanes
   double* slot_sums;
-  Knot* knot;      // null with several lanes
-  NearRows* near;  // copies of the rows of a short list; null: none are made
+  Subproblem* subproblem;  // null with several lanes
+  RowCopies* copies;       // copies of the rows of a short list; null: none are made
 };
 
 struct DualState {

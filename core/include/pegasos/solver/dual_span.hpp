@@ -7,11 +7,10 @@
 #include <cstdint>
 
 #include "pegasos/problem.hpp"
-#include "pegasos/solver/dual_knot.hpp"
+#include "pegasos/solver/dual_subproblem.hpp"
+#include "pegasos/solver/dual_tuning.hpp"
 
 namespace pegasos {
-
-constexpr std::int64_t kSpanSlots = 3;
 
 // One slot holds a and w as they were when the span was last left, the others what changed before.
 struct Changes {

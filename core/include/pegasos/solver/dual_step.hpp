@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "pegasos/loss.hpp"
-#include "pegasos/solver/dual_knot.hpp"
+#include "pegasos/solver/dual_subproblem.hpp"
 
 namespace pegasos {
 
@@ -87,8 +87,8 @@ struct DualRows {
   LanePass* pass;
   Loss loss;
   bool prefetch;
-  bool* settled;  // count: whether the row may leave the list
-  Knot* knot;     // or null
+  bool* settled;           // count: whether the row may leave the list
+  Subproblem* subproblem;  // or null
 };
 
 }  // namespace pegasos

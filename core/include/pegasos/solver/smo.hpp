@@ -12,7 +12,8 @@
 
 namespace pegasos {
 
-inline constexpr double kFlat = 1e-12;  // the least curvature of a pair: equal rows have none
+// The least curvature that a step is divided by: equal rows have none. As in LIBSVM.
+inline constexpr double kLeastCurvature = 1e-12;
 
 // What a row may do.
 inline constexpr std::uint8_t kRises = 1;  // its a y may rise

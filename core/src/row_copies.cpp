@@ -1,4 +1,4 @@
-#include "pegasos/near_rows.hpp"
+#include "pegasos/row_copies.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -52,9 +52,9 @@ CopyColumns copier(Index from) {
 
 }  // namespace
 
-bool NearRows::bring(const std::uint32_t* rows, int64_t count) {
+bool RowCopies::copy(const std::uint32_t* rows, int64_t count) {
   if (!places_) places_ = std::make_unique<std::uint32_t[]>(static_cast<std::size_t>(all_.n));
-  const bool close = near_ && 2 * count > near_->n();  // of many, a few lie apart again
+  const bool close = copies_ && 2 * count > copies_->n();  // of many, a few lie apart again
   if (close && std::all_of(rows, rows + count, [&](std::uint32_t row) { return has(row); })) {
     return true;
   }
@@ -67,12 +67,12 @@ bool NearRows::bring(const std::uint32_t* rows, int64_t count) {
   if (all_.d > kLargest || size * (value + column) + (count + 1) * start > most_bytes_) {
     return false;
   }
-  near_.reset();
-  brought_.assign(rows, rows + count);
+  copies_.reset();
+  copied_.assign(rows, rows + count);
   make_room(values_, size * value);
   make_room(columns_, size * column);
   make_room(starts_, (count + 1) * start);
-  const CopyColumns copy =
+  const CopyColumns copy_columns_to =
       narrow ? copier<std::uint16_t>(all_.index) : copier<std::int32_t>(all_.index);
   auto* starts = reinterpret_cast<std::int32_t*>(starts_.data());
   starts[0] = 0;
@@ -83,7 +83,7 @@ bool NearRows::bring(const std::uint32_t* rows, int64_t count) {
       std::memcpy(values_.data() + starts[i] * value,
                   static_cast<const std::byte*>(all_.values) + first * value,
                   static_cast<std::size_t>(stored * value));
-      copy(all_.indices, first, stored, columns_.data(), starts[i]);
+      copy_columns_to(all_.indices, first, stored, columns_.data(), starts[i]);
     }
     places_[rows[i]] = static_cast<std::uint32_t>(i);
     starts[i + 1] = static_cast<std::int32_t>(starts[i] + stored);
@@ -94,7 +94,7 @@ bool NearRows::bring(const std::uint32_t* rows, int64_t count) {
   view.indptr = starts_.data();
   view.index = narrow ? Index::u16 : Index::i32;
   view.n = count;
-  near_ = std::make_unique<Rows>(view);
+  copies_ = std::make_unique<Rows>(view);
   return true;
 }
 

@@ -1,34 +1,31 @@
-#include "pegasos/solver/dual_knot.hpp"
+#include "pegasos/solver/dual_subproblem.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "pegasos/problem.hpp"
+#include "pegasos/solver/dual_tuning.hpp"
 
 namespace pegasos {
 namespace {
 
 using std::int64_t;
 
-constexpr int kRounds = 40;
-constexpr double kSettled = 1e-6;  // of the first move: what is left to the passes
-constexpr double kRidge = 1e-10;   // of its square, added: rows that depend on others go far
-
 // max g'x - x'Hx/2 over low <= x <= high. Coordinates find the bounds; rows that are nearly alike
 // would take them for ever, so all that are between the bounds also move together.
 struct BoxProblem {
-  double H[kKnotRows][kKnotRows];
-  double g[kKnotRows];  // the gradient at x
-  double low[kKnotRows], high[kKnotRows];
-  double x[kKnotRows];
+  double H[kSubproblemRows][kSubproblemRows];
+  double g[kSubproblemRows];  // the gradient at x
+  double low[kSubproblemRows], high[kSubproblemRows];
+  double x[kSubproblemRows];
   int64_t size;
 
   void solve() {
     const double first = sweep();
-    for (int round = 0; round < kRounds; ++round) {
+    for (int round = 0; round < kMostSubproblemRounds; ++round) {
       leap();
-      if (!(sweep() > kSettled * first)) return;
+      if (!(sweep() > kSubproblemMoveLeft * first)) return;
     }
   }
 
@@ -48,13 +45,13 @@ struct BoxProblem {
     const double change = to - x[i];
     if (change == 0.0) return;
     x[i] = to;
-    for (int64_t j = 0; j < kKnotRows; ++j) g[j] -= change * H[i][j];
+    for (int64_t j = 0; j < kSubproblemRows; ++j) g[j] -= change * H[i][j];
   }
 
   // Those between the bounds, towards their maximum, as far as the first bound.
   void leap() {
-    int64_t free[kKnotRows];
-    double step[kKnotRows];
+    int64_t free[kSubproblemRows];
+    double step[kSubproblemRows];
     int64_t count = 0;
     for (int64_t i = 0; i < size; ++i) {
       if (H[i][i] > 0.0 && low[i] < x[i] && x[i] < high[i]) free[count++] = i;
@@ -78,10 +75,10 @@ struct BoxProblem {
 
   // H step = g by Cholesky's method.
   void towards_maximum(const int64_t* free, int64_t count, double* step) const {
-    double L[kKnotRows][kKnotRows];
-    double z[kKnotRows];
+    double L[kSubproblemRows][kSubproblemRows];
+    double z[kSubproblemRows];
     for (int64_t i = 0; i < count; ++i) {
-      double left = (1.0 + kRidge) * H[free[i]][free[i]];
+      double left = (1.0 + kSubproblemRidge) * H[free[i]][free[i]];
       double value = g[free[i]];
       for (int64_t j = 0; j < i; ++j) {
         double product = H[free[i]][free[j]];
@@ -90,7 +87,7 @@ struct BoxProblem {
         left -= L[i][j] * L[i][j];
         value -= L[i][j] * z[j];
       }
-      L[i][i] = std::sqrt(std::max(left, kRidge * H[free[i]][free[i]]));
+      L[i][i] = std::sqrt(std::max(left, kSubproblemRidge * H[free[i]][free[i]]));
       z[i] = value / L[i][i];
     }
     for (int64_t i = count - 1; i >= 0; --i) {
@@ -101,17 +98,18 @@ struct BoxProblem {
   }
 };
 
-// D as a function of the steps of the knot's duals.
+// D as a function of the steps of the subproblem's duals.
 template <class L>
-BoxProblem box_of(L loss, const ProblemView& problem, const Knot& knot, const DualPoint& at) {
+BoxProblem box_of(L loss, const ProblemView& problem, const Subproblem& subproblem,
+                  const DualPoint& at) {
   const Rows& rows = problem.rows;
   const double b = at.b != nullptr ? *at.b : 0.0;
   BoxProblem box{};
-  box.size = knot.count;
+  box.size = subproblem.count;
   std::vector<double> x(static_cast<std::size_t>(rows.weight_rows()));  // a row at a time
   const auto add = [&](int64_t row, double factor) { rows.axpy(row, &factor, x.data(), 1); };
-  for (int64_t i = 0; i < knot.count; ++i) {
-    const int64_t row = knot.rows[i];
+  for (int64_t i = 0; i < subproblem.count; ++i) {
+    const int64_t row = subproblem.rows[i];
     const int y = problem.side(row, 0);
     const double cost = problem.cost(row, 0, y);
     double product = 0.0;
@@ -121,8 +119,8 @@ BoxProblem box_of(L loss, const ProblemView& problem, const Knot& knot, const Du
     box.high[i] = loss.most(cost) - at.a[row];
     add(row, 1.0);
     for (int64_t j = 0; j <= i; ++j) {
-      rows.dot(knot.rows[j], x.data(), 1, &product);
-      const int sign = y * problem.side(knot.rows[j], 0);
+      rows.dot(subproblem.rows[j], x.data(), 1, &product);
+      const int sign = y * problem.side(subproblem.rows[j], 0);
       box.H[i][j] = box.H[j][i] = sign * (product / problem.s[0] + at.pull);
     }
     add(row, -1.0);
@@ -136,12 +134,12 @@ BoxProblem box_of(L loss, const ProblemView& problem, const Knot& knot, const Du
 
 // Takes the steps that the box holds.
 template <class L>
-void take(L loss, const BoxProblem& box, const ProblemView& problem, const Knot& knot,
+void take(L loss, const BoxProblem& box, const ProblemView& problem, const Subproblem& subproblem,
           const DualPoint& at) {
-  for (int64_t i = 0; i < knot.count; ++i) {
+  for (int64_t i = 0; i < subproblem.count; ++i) {
     const double step = box.x[i];
     if (step == 0.0 || !std::isfinite(step)) continue;
-    const int64_t row = knot.rows[i];
+    const int64_t row = subproblem.rows[i];
     const int y = problem.side(row, 0);
     const double cost = problem.cost(row, 0, y);
     double& a = at.a[row];
@@ -157,11 +155,12 @@ void take(L loss, const BoxProblem& box, const ProblemView& problem, const Knot&
 
 }  // namespace
 
-void untie(const ProblemView& problem, const Knot& knot, const DualPoint& at) {
+void solve_subproblem(const ProblemView& problem, const Subproblem& subproblem,
+                      const DualPoint& at) {
   BoxProblem box =
-      with_loss(problem.loss, [&](auto loss) { return box_of(loss, problem, knot, at); });
+      with_loss(problem.loss, [&](auto loss) { return box_of(loss, problem, subproblem, at); });
   box.solve();
-  with_loss(problem.loss, [&](auto loss) { take(loss, box, problem, knot, at); });
+  with_loss(problem.loss, [&](auto loss) { take(loss, box, problem, subproblem, at); });
 }
 
 }  // namespace pegasos

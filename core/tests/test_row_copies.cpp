@@ -1,22 +1,22 @@
 #include "dual_run.hpp"
 #include "harness.hpp"
-#include "pegasos/near_rows.hpp"
+#include "pegasos/row_copies.hpp"
 
 using namespace toy;
 
-TEST(rows_that_are_near_are_the_same_rows) {
+TEST(copies_of_rows_are_the_same_rows) {
   for (const Layout& layout : all_layouts()) {
     if (layout.storage != Storage::csr) continue;
     CONTEXT(to_string(layout));
     const ToyProblem problem({.layout = layout});
     const std::vector<double> w(problem.weights_size(), 0.5);
-    NearRows near(problem.data.view, 1 << 20);
+    RowCopies copies(problem.data.view, 1 << 20);
     const std::vector<std::uint32_t> list{17, 5, 30, 31, 0, 39};
-    CHECK(near.bring(list.data(), 6));
-    CHECK_EQUAL(near.rows().n(), 6);
+    CHECK(copies.copy(list.data(), 6));
+    CHECK_EQUAL(copies.rows().n(), 6);
     for (std::uint32_t row : list) {
       double here = 0.0;
-      near.rows().dot(near.place(row), w.data(), 1, &here);
+      copies.rows().dot(copies.place(row), w.data(), 1, &here);
       double there = 1.0;
       problem.view.rows.dot(row, w.data(), 1, &there);
       CHECK_EQUAL(here, there);
@@ -34,13 +34,13 @@ TEST(columns_that_need_more_than_16_bits_are_kept_whole) {
       std::vector<double> w(static_cast<std::size_t>(d + 1));
       w[0] = 10.0;
       w[static_cast<std::size_t>(d - 1)] = 100.0;
-      NearRows near(all.view, 1 << 20);
+      RowCopies copies(all.view, 1 << 20);
       const std::vector<std::uint32_t> list{2, 0, 1};
-      CHECK(near.bring(list.data(), 3));
-      CHECK_EQUAL(near.rows().view().index == Index::u16, d == 1 << 16);
+      CHECK(copies.copy(list.data(), 3));
+      CHECK_EQUAL(copies.rows().view().index == Index::u16, d == 1 << 16);
       for (const auto& [row, product] : {std::pair{0, 210.0}, {1, 0.0}, {2, 300.0}}) {
         double here = -1.0;
-        near.rows().dot(near.place(static_cast<std::uint32_t>(row)), w.data(), 1, &here);
+        copies.rows().dot(copies.place(static_cast<std::uint32_t>(row)), w.data(), 1, &here);
         CHECK_EQUAL(here, product);
       }
     }
@@ -49,26 +49,26 @@ TEST(columns_that_need_more_than_16_bits_are_kept_whole) {
 
 TEST(rows_are_copied_once_and_again_when_others_come) {
   const ToyProblem problem({});
-  NearRows near(problem.data.view, 1 << 20);
+  RowCopies copies(problem.data.view, 1 << 20);
   const std::vector<std::uint32_t> list{17, 5, 30, 31, 0, 39};
-  CHECK(near.bring(list.data(), 6));
-  CHECK(near.bring(list.data() + 2, 4));
-  CHECK_EQUAL(near.rows().n(), 6);
-  CHECK(near.bring(list.data() + 2, 3));
-  CHECK_EQUAL(near.rows().n(), 3);
+  CHECK(copies.copy(list.data(), 6));
+  CHECK(copies.copy(list.data() + 2, 4));
+  CHECK_EQUAL(copies.rows().n(), 6);
+  CHECK(copies.copy(list.data() + 2, 3));
+  CHECK_EQUAL(copies.rows().n(), 3);
   const std::vector<std::uint32_t> others{5, 6};
-  CHECK(near.bring(others.data(), 2));
-  CHECK_EQUAL(near.rows().n(), 2);
-  CHECK_EQUAL(near.place(6), 1U);
+  CHECK(copies.copy(others.data(), 2));
+  CHECK_EQUAL(copies.rows().n(), 2);
+  CHECK_EQUAL(copies.place(6), 1U);
 }
 
 TEST(rows_too_many_to_copy_stay_where_they_are) {
   const ToyProblem problem({});
-  NearRows near(problem.data.view, 200);
+  RowCopies copies(problem.data.view, 200);
   std::vector<std::uint32_t> list(40);
   std::iota(list.begin(), list.end(), 0U);
-  CHECK(!near.bring(list.data(), 40));
-  CHECK(near.bring(list.data(), 1));
+  CHECK(!copies.copy(list.data(), 40));
+  CHECK(copies.copy(list.data(), 1));
 }
 
 TEST(a_short_list_is_visited_in_copies_to_the_same_bits) {
@@ -79,12 +79,12 @@ TEST(a_short_list_is_visited_in_copies_to_the_same_bits) {
     plain.set_second_order();
     if (free) plain.set_free();
     DualRun copied = plain;
-    NearRows near(problem.data.view, 1 << 20);
-    copied.near = &near;
+    RowCopies copies(problem.data.view, 1 << 20);
+    copied.copies = &copies;
     plain.epochs(40);
     copied.epochs(40);
     CHECK(copied.bytes() == plain.bytes());
-    CHECK(near.any());
+    CHECK(copies.any());
     check_pausing(copied, copied.cursors[0].seen + 900, copied.cursors[0].seen);
   }
 }
