@@ -10,7 +10,7 @@ CHECKED_CPP = $(shell git ls-files 'core/*.hpp' 'core/*.cpp')
 .PHONY: demo test test-gpu test-report test-all test-asan fuzz chaos mutate core-test lint format stubs docs pictures bench bench-certify bench-epoch reproduce supply clean
 
 demo: $(VENV)/installed
-	$(BIN)/python -m pegasos.demo
+	$(BIN)/pegasos demo
 
 # Files of tests side by side, on as many processes as there are cores, at most four.
 test: $(VENV)/installed core-test

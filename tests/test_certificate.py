@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import pegasos
 from pegasos import _core
 from pegasos.certificate import GapSums, certificate, certify
+from pegasos.losses import named
 from pegasos.problem import make_problem
 from pegasos.testing import reference
 from pegasos.testing.toys import separable, toy
@@ -196,7 +197,16 @@ def test_certificate_equals_the_formulas(mode):
 def best_intercept(products, y, c, loss="hinge"):
     ones, rows = np.ones(1), _core.Rows.dense(np.zeros((len(y), 1)), 0.0)
     problem = _core.Problem(
-        rows, y[:, None], c[:, None], ones, ones, ones, ones, np.zeros(len(y)), loss, 1
+        rows,
+        y[:, None],
+        c[:, None],
+        ones,
+        ones,
+        ones,
+        ones,
+        np.zeros(len(y)),
+        named(loss).core,
+        1,
     )
     b, sums = np.zeros(1), np.zeros((1, len(_core.GAP_SUMS)))
     _core.best_intercepts(problem, products[:, None], b, sums)

@@ -161,7 +161,7 @@ def analysed(problem, A, w, b, a, *, shown_b):
     """
     e = 2.0**-53
     y, c, s = problem.labels[:, 0].astype(float), problem.costs()[:, 0], problem.s[0]
-    N, norms, squared = problem.total_weight[0], np.linalg.norm(A, axis=1), problem.loss != "hinge"
+    N, norms, squared = problem.total_weight[0], np.linalg.norm(A, axis=1), problem.loss.curved
     free = problem.intercept == "free"
     slack = np.maximum(0, 1 - y * (A @ w + b))
     loss = c @ (slack**2 if squared else slack)

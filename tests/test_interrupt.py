@@ -103,8 +103,8 @@ def test_a_second_ctrl_c_raises():
 
 
 @pytest.fixture
-def data(monkeypatch):
-    monkeypatch.setattr(Interruption, "_last", -np.inf)
+def data():
+    Interruption.forget()
     rng = np.random.default_rng(0)
     X = rng.standard_normal((1000, 5))
     return X, np.where(X[:, 0] + rng.standard_normal(1000) > 0, 1, -1)
@@ -144,7 +144,7 @@ def test_without_time_for_a_certificate_the_last_certified_model_is_returned(dat
     assert not nothing.w.any()
     assert nothing.certificate.primal == 1.0
     assert nothing.certificate.dual == 0.0
-    monkeypatch.setattr(Interruption, "_last", -np.inf)
+    Interruption.forget()
     later = pegasos.solve(X, y, C=1.0, solver=pressing(4300), tol=0, seed=0)
     assert later.history["examples"][-1] == 4000
     again = pegasos.certify(X, y, later.w, later.b, later.duals, C=1.0, intercept="free")

@@ -10,6 +10,7 @@ import pegasos
 from pegasos.checkpoint.errors import CheckpointError
 from pegasos.chunk_rows import ChunkRows
 from pegasos.data.chunks import ArrayChunks
+from pegasos.losses import SquaredHinge
 from pegasos.problem import make_problem
 from pegasos.testing.pieces import Uneven
 from pegasos.testing.toys import toy
@@ -233,7 +234,7 @@ def test_a_device_is_told_all_that_was_asked_for(monkeypatch, tmp_path, strength
 
     monkeypatch.setattr(solving, "gpu_part", part)
     monkeypatch.setattr(solving, "Result", Plain)
-    options = {"loss": "squared_hinge", "intercept": "regularized", "intercept_scaling": 2.0,
+    options = {"loss": SquaredHinge(), "intercept": "regularized", "intercept_scaling": 2.0,
                "tol": 0.5, "seed": 7, "record_every": 2.0} | strength  # fmt: skip
     found = pegasos.solve(
         X, Y, sample_weight=WEIGHT, device="cuda", solver="newton", max_epochs=3,

@@ -68,7 +68,6 @@ def test_a_csv_file_has_one_heading(tmp_path):
     assert path.read_text() == "old"  # nothing is replaced before there is something to write
     first = len(fit(logger).history_.records)
     second = len(fit(logger).history_.records)
-    logger.close()
     third = len(fit(trackers.CSVLogger(path, append=True)).history_.records)
     rows = table(path)
     assert len(rows) == first + second + third

@@ -50,6 +50,7 @@ void intercepts(const PyProblem& problem, const In<double, nb::ndim<2>>& product
       out[k].loss = found.loss;
       out[k].slope = found.slope;
       out[k].slope_norm = found.slope_norm;
+      out[k].level_slope = found.level_slope;
     }
   });
 }
@@ -59,7 +60,8 @@ void intercepts(const PyProblem& problem, const In<double, nb::ndim<2>>& product
 void bind_certificate(nb::module_& m) {
   m.attr("GAP_SUMS") =
       nb::make_tuple("loss", "dual_positive", "dual_negative", "square_positive", "square_negative",
-                     "slope", "slope_norm", "cost_norm", "dual_norm", "support", "blocks");
+                     "slope", "slope_norm", "cost_norm", "dual_norm", "support", "blocks",
+                     "level_positive", "level_negative", "level_size", "level_slope");
   m.attr("NEAR") = kNear;
   m.def("best_intercepts", &intercepts, nb::arg("problem"), nb::arg("products").noconvert(),
         nb::arg("b").noconvert(), nb::arg("sums").noconvert(),

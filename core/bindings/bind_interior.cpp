@@ -72,7 +72,7 @@ class PyInterior {
 
   void trial(std::int64_t lo, std::int64_t hi, const Vector<double>& factors,
              const Vector<double>& sums) const {
-    if (view_.loss != Loss::hinge) throw std::invalid_argument("only rows of the hinge");
+    check_bounded();
     const Span span = checked_span(view_, lo, hi);
     const auto count = static_cast<std::int64_t>(factors.shape(0));
     double* out = checked("sums", sums, {count + 2});
@@ -81,7 +81,7 @@ class PyInterior {
   }
 
   void slacken(std::int64_t lo, std::int64_t hi, double slack) const {
-    if (view_.loss != Loss::hinge) throw std::invalid_argument("only rows of the hinge");
+    check_bounded();
     const Span span = checked_span(view_, lo, hi);
     nb::gil_scoped_release release;
     interior_slacken(view_, rows_, span, slack);
@@ -99,6 +99,12 @@ class PyInterior {
   void swap() { std::swap(rows_.now, rows_.other); }
 
  private:
+  // Others have no slack of their own.
+  void check_bounded() const {
+    if (!with_loss(view_.loss, [](auto loss) { return loss.bounded; })) {
+      throw std::invalid_argument("only rows of a loss that bounds its duals");
+    }
+  }
   double* weight_vector(const char* name, const Vector<double>& array) const {
     return checked(name, array, {view_.rows.weight_rows()});
   }

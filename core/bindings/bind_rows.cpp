@@ -101,21 +101,18 @@ std::tuple<std::string, std::int64_t, std::int64_t> check(const PyRows& self, st
   return {defect_name(finding.defect), finding.row, finding.column};
 }
 
-Loss loss_of(const std::string& name) {
-  if (name == "hinge") return Loss::hinge;
-  if (name == "squared_hinge") return Loss::squared_hinge;
-  throw std::invalid_argument("unknown loss " + name);
-}
+using Strided = nb::ndarray<const double, nb::ndim<2>, nb::device::cpu>;
 
-PyProblem make_problem(
-    const PyRows& rows, const In<std::int8_t, nb::ndim<2>>& labels,
-    const std::optional<nb::ndarray<const double, nb::ndim<2>, nb::device::cpu>>& weight,
-    const In<double, nb::ndim<1>>& positive, const In<double, nb::ndim<1>>& negative,
-    const In<double, nb::ndim<1>>& s, const In<double, nb::ndim<1>>& lam,
-    const In<double, nb::ndim<1>>& squared_norms, const std::string& loss, std::int64_t threads,
-    nb::object rows_object) {
+PyProblem make_problem(const PyRows& rows, const In<std::int8_t, nb::ndim<2>>& labels,
+                       const std::optional<Strided>& weight,
+                       const In<double, nb::ndim<1>>& positive,
+                       const In<double, nb::ndim<1>>& negative, const In<double, nb::ndim<1>>& s,
+                       const In<double, nb::ndim<1>>& lam,
+                       const In<double, nb::ndim<1>>& squared_norms, Loss loss,
+                       std::int64_t threads, const std::optional<Strided>& targets,
+                       const std::optional<In<double, nb::ndim<1>>>& unit, nb::object rows_object) {
   ProblemView view{.rows = rows.rows};
-  view.loss = loss_of(loss);
+  view.loss = loss;
   if (threads < 1) throw std::invalid_argument("threads must be positive");
   view.threads = threads;
   view.lanes = static_cast<std::int64_t>(labels.shape(1));
@@ -134,6 +131,16 @@ PyProblem make_problem(
     view.weight_row_stride = weight->stride(0);
     view.weight_lane_stride = weight->stride(1);
     owners.push_back(nb::cast(*weight));
+  }
+  if (targets) {
+    view.targets = checked("targets", *targets, {rows.rows.n(), view.lanes});
+    view.target_row_stride = targets->stride(0);
+    view.target_lane_stride = targets->stride(1);
+    owners.push_back(nb::cast(*targets));
+  }
+  if (unit) {
+    view.unit = checked("unit", *unit, {view.lanes});
+    owners.push_back(nb::cast(*unit));
   }
   return {view, std::move(owners)};
 }
@@ -192,23 +199,27 @@ void bind_rows(nb::module_& m) {
            nb::arg("threads"),
            "Write w_k . x of all rows; returns a row with a column out of range, or -1.");
 
+  nb::enum_<Loss>(m, "Loss", "What a row loses by its margin.")
+      .value("HINGE", Loss::hinge)
+      .value("SQUARED_HINGE", Loss::squared_hinge);
   nb::class_<PyProblem>(m, "Problem", "K binary problems over the same rows.")
       .def(
           "__init__",
           [](PyProblem* self, nb::object rows, const In<std::int8_t, nb::ndim<2>>& labels,
-             const std::optional<nb::ndarray<const double, nb::ndim<2>, nb::device::cpu>>& weight,
-             const In<double, nb::ndim<1>>& positive, const In<double, nb::ndim<1>>& negative,
-             const In<double, nb::ndim<1>>& s, const In<double, nb::ndim<1>>& lam,
-             const In<double, nb::ndim<1>>& squared_norms, const std::string& loss,
-             std::int64_t threads) {
-            new (self)
-                PyProblem(make_problem(nb::cast<const PyRows&>(rows), labels, weight, positive,
-                                       negative, s, lam, squared_norms, loss, threads, rows));
+             const std::optional<Strided>& weight, const In<double, nb::ndim<1>>& positive,
+             const In<double, nb::ndim<1>>& negative, const In<double, nb::ndim<1>>& s,
+             const In<double, nb::ndim<1>>& lam, const In<double, nb::ndim<1>>& squared_norms,
+             Loss loss, std::int64_t threads, const std::optional<Strided>& targets,
+             const std::optional<In<double, nb::ndim<1>>>& unit) {
+            new (self) PyProblem(make_problem(nb::cast<const PyRows&>(rows), labels, weight,
+                                              positive, negative, s, lam, squared_norms, loss,
+                                              threads, targets, unit, rows));
           },
           nb::arg("rows"), nb::arg("labels").noconvert(), nb::arg("weight").noconvert().none(),
           nb::arg("positive").noconvert(), nb::arg("negative").noconvert(),
           nb::arg("s").noconvert(), nb::arg("lam").noconvert(),
-          nb::arg("squared_norms").noconvert(), nb::arg("loss"), nb::arg("threads"));
+          nb::arg("squared_norms").noconvert(), nb::arg("loss"), nb::arg("threads"),
+          nb::arg("targets").noconvert() = nb::none(), nb::arg("unit").noconvert() = nb::none());
 }
 
 }  // namespace binding

@@ -20,7 +20,7 @@ constexpr int64_t kWorthBuffer = 8;
 
 struct alignas(kApart) LaneSums {
   CompensatedSum loss, dual_positive, dual_negative, square_positive, square_negative, slope,
-      slope_norm, cost_norm, dual_norm;
+      slope_norm, cost_norm, dual_norm, level_positive, level_negative, level_size, level_slope;
   double support = 0.0;
 
   void add_to(GapSums& out) const {
@@ -35,6 +35,10 @@ struct alignas(kApart) LaneSums {
     out.dual_norm += dual_norm.total();
     out.support += support;
     out.blocks += 1.0;
+    out.level_positive += level_positive.total();
+    out.level_negative += level_negative.total();
+    out.level_size += level_size.total();
+    out.level_slope += level_slope.total();
   }
 };
 
@@ -46,12 +50,13 @@ struct Part {
   double* U_negative;
 };
 
-void add_part(const ProblemView& problem, const GapPass& pass, const Part& part, LaneSums* sums) {
+template <class L>
+void add_rows_of(L loss, const ProblemView& problem, const GapPass& pass, const Part& part,
+                 LaneSums* sums) {
   const int64_t lanes = problem.lanes;
   const int64_t stride = problem.stride();
   const int64_t first = part.lanes.first;
   const int64_t width = part.lanes.width();
-  const bool squared = problem.loss == Loss::squared_hinge;
   const bool split = part.U_negative != nullptr;
   std::vector<double> products(static_cast<std::size_t>(width));
   std::vector<double> positive(static_cast<std::size_t>(width));
@@ -76,30 +81,38 @@ void add_part(const ProblemView& problem, const GapPass& pass, const Part& part,
       const int64_t column = k - first;
       positive[column] = negative[column] = 0.0;
       if (pass.products != nullptr) pass.products[at] = products[column];
-      const int y = problem.label(row, k);
+      const int y = problem.side(row, k);
       if (y == 0) continue;
       LaneSums& sum = sums[column];
       const double cost = problem.cost(row, k, y);
-      const double slack = 1.0 - y * (products[column] + pass.b[k]);
-      // Written so that a NaN is added, not hidden.
-      const bool lost = !(slack <= 0.0);
-      if (lost) sum.loss.add(squared ? cost * slack * slack : cost * slack);
-      const double slope = loss_slope(squared, cost, slack);
+      const double offset = problem.offset(row, k);
+      const double slack = offset - y * (products[column] + pass.b[k]);
+      const double lost = loss.value(slack, cost);
+      if (lost != 0.0) sum.loss.add(lost);  // a NaN is added, not hidden
+      const double slope = loss.slope(slack, cost, kNear * problem.size(k));
       if (slope != 0.0) {
         sum.slope.add(slope);
         sum.slope_norm.add(slope * norm);
+        if (std::abs(offset) > 1.0) sum.level_slope.add(slope * (std::abs(offset) - 1.0));
       }
       sum.cost_norm.add(cost * norm);
       const double dual = pass.duals[at];
       if (dual == 0.0) continue;
+      const bool below = (dual < 0.0) != (y < 0);
+      const double size = std::abs(dual);
       sum.support += 1.0;
-      sum.dual_norm.add(dual * norm);
-      (y > 0 ? sum.dual_positive : sum.dual_negative).add(dual);
-      if (squared) {
-        (y > 0 ? sum.square_positive : sum.square_negative).add(dual / cost * dual / 4.0);
+      sum.dual_norm.add(size * norm);
+      (below ? sum.dual_negative : sum.dual_positive).add(size);
+      if constexpr (L::curved) {
+        (below ? sum.square_negative : sum.square_positive).add(loss.square(dual, cost));
       }
-      if (split && y < 0) {
-        negative[column] = dual;
+      const double level = offset * dual - size;
+      if (level != 0.0) {
+        (below ? sum.level_negative : sum.level_positive).add(level);
+        sum.level_size.add(std::abs(level));
+      }
+      if (split && below) {
+        negative[column] = size;
         any_negative = true;
       } else {
         positive[column] = y * dual;
@@ -113,6 +126,10 @@ void add_part(const ProblemView& problem, const GapPass& pass, const Part& part,
       problem.rows.axpy(row, negative.data(), part.U_negative + first, stride, width);
     }
   }
+}
+
+void add_part(const ProblemView& problem, const GapPass& pass, const Part& part, LaneSums* sums) {
+  with_loss(problem.loss, [&](auto loss) { add_rows_of(loss, problem, pass, part, sums); });
 }
 
 // The sums of a thread.

@@ -39,11 +39,13 @@ constexpr int64_t kSmallestRound = 32;  // visits of a thread
 constexpr double kMuchLost = 0.25;
 constexpr double kLittleLost = 0.06;
 
+template <class L>
 class GroupRun {
  public:
-  GroupRun(const ProblemView& problem, const DualOptions& options, const DualState& state,
+  GroupRun(L loss, const ProblemView& problem, const DualOptions& options, const DualState& state,
            const DualGroup& group)
-      : problem_(problem),
+      : loss_(loss),
+        problem_(problem),
         options_(options),
         state_(state),
         group_(group),
@@ -95,11 +97,12 @@ class GroupRun {
       return false;
     }
     cursor_.looked = cursor_.seen;
-    double dual = sum(problem_.n(), [&](int64_t i) { return state_.duals[i]; });
-    if (problem_.loss == Loss::squared_hinge) {
+    double dual =
+        sum(problem_.n(), [&](int64_t i) { return state_.duals[i] * problem_.offset(i, 0); });
+    if constexpr (L::curved) {
       dual -= sum(problem_.n(), [&](int64_t i) {
         const double a = state_.duals[i];
-        return a == 0.0 ? 0.0 : a / problem_.cost(i, 0, problem_.label(i, 0)) * a / 4.0;
+        return a == 0.0 ? 0.0 : loss_.square(a, problem_.cost(i, 0, problem_.side(i, 0)));
       });
     }
     const double* w = group_.W;
@@ -177,7 +180,8 @@ class GroupRun {
       pass.last_down = pass.down > 0.0 ? kFarEnough * pass.down : kInfinity;
       if (state_.b != nullptr) {
         const double moved = state_.b[k] - state_.centre[k];
-        balanced = balanced && std::abs(moved) <= kLastDigits * (1.0 + std::abs(state_.b[k]));
+        const double size = problem_.size(k) + std::abs(state_.b[k]);
+        balanced = balanced && std::abs(moved) <= kLastDigits * size;
         state_.centre[k] = state_.b[k];
         state_.b[k] += moved;
       }
@@ -205,15 +209,17 @@ class GroupRun {
   bool freed(int64_t row) const {
     if (group_.knot == nullptr) return false;
     const double a = state_.duals[row];
-    const int y = problem_.label(row, 0);
-    return y != 0 && a > 0.0 &&
-           (problem_.loss == Loss::squared_hinge || a < problem_.cost(row, 0, y));
+    const int y = problem_.side(row, 0);
+    if (y == 0) return false;
+    const double cost = problem_.cost(row, 0, y);
+    return loss_.least(cost) < a && a < loss_.most(cost);
   }
 
   // Whether no dual was further than the last digits from its place.
   bool quiet() const {
     for (int64_t k = group_.lanes.first; k < group_.lanes.last; ++k) {
-      if (std::max(state_.passes[k].up, state_.passes[k].down) > kLastDigits) return false;
+      const LanePass& pass = state_.passes[k];
+      if (std::max(pass.up, pass.down) > kLastDigits * problem_.size(k)) return false;
     }
     return true;
   }
@@ -286,8 +292,8 @@ class GroupRun {
     std::uint32_t near[kBatch];
     int64_t places[kBatch];
     bool settled[kBatch];
-    std::optional<Visitor> lanes;
-    if (problem_.lanes > 1) lanes.emplace(problem_, state_, group_.lanes);
+    std::optional<Visitor<L>> lanes;
+    if (problem_.lanes > 1) lanes.emplace(loss_, problem_, state_, group_.lanes);
     for (; count > 0; count -= std::min(count, kBatch)) {
       const int64_t batch = std::min(count, kBatch);
       for (int64_t i = 0; i < batch; ++i) {
@@ -322,6 +328,8 @@ class GroupRun {
             .w = part.W,
             .duals = state_.duals,
             .labels = p.labels,
+            .targets = p.targets,
+            .target_stride = p.target_row_stride,
             .squared_norms = p.squared_norms,
             .weight = p.weight,
             .weight_stride = p.weight_row_stride,
@@ -331,7 +339,7 @@ class GroupRun {
             .pull = part.b != nullptr ? state_.pull[0] : 0.0,
             .b = part.b,
             .pass = part.passes,
-            .squared = p.loss == Loss::squared_hinge,
+            .loss = p.loss,
             .prefetch = !options_.in_cache,
             .settled = settled,
             .knot = part.knot};
@@ -356,6 +364,7 @@ class GroupRun {
            share_begin(size, cursor_.rounds, cursor_.place);
   }
 
+  L loss_;
   const ProblemView& problem_;
   const DualOptions& options_;
   const DualState& state_;
@@ -375,7 +384,10 @@ bool advance(const ProblemView& problem, const DualOptions& options, const DualS
   std::atomic<bool> reached = true;
   in_parallel(std::min(count, options.threads), [&](int64_t) {
     for (int64_t g = next++; g < count; g = next++) {
-      if (!GroupRun(problem, each, state, groups[g]).run(budget)) reached = false;
+      const bool done = with_loss(problem.loss, [&](auto loss) {
+        return GroupRun(loss, problem, each, state, groups[g]).run(budget);
+      });
+      if (!done) reached = false;
     }
   });
   return reached;

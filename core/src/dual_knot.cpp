@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "pegasos/problem.hpp"
@@ -103,9 +102,9 @@ struct BoxProblem {
 };
 
 // D as a function of the steps of the knot's duals.
-BoxProblem box_of(const ProblemView& problem, const Knot& knot, const DualPoint& at) {
+template <class L>
+BoxProblem box_of(L loss, const ProblemView& problem, const Knot& knot, const DualPoint& at) {
   const Rows& rows = problem.rows;
-  const bool squared = problem.loss == Loss::squared_hinge;
   const double b = at.b != nullptr ? *at.b : 0.0;
   BoxProblem box{};
   box.size = knot.count;
@@ -113,47 +112,56 @@ BoxProblem box_of(const ProblemView& problem, const Knot& knot, const DualPoint&
   const auto add = [&](int64_t row, double factor) { rows.axpy(row, &factor, x.data(), 1); };
   for (int64_t i = 0; i < knot.count; ++i) {
     const int64_t row = knot.rows[i];
-    const int y = problem.label(row, 0);
+    const int y = problem.side(row, 0);
     const double cost = problem.cost(row, 0, y);
     double product = 0.0;
     rows.dot(row, at.w, 1, &product);
-    box.g[i] = 1.0 - y * (product + b);
-    box.low[i] = -at.a[row];
-    box.high[i] = squared ? std::numeric_limits<double>::infinity() : cost - at.a[row];
+    box.g[i] = problem.offset(row, 0) - y * (product + b);
+    box.low[i] = loss.least(cost) - at.a[row];
+    box.high[i] = loss.most(cost) - at.a[row];
     add(row, 1.0);
     for (int64_t j = 0; j <= i; ++j) {
       rows.dot(knot.rows[j], x.data(), 1, &product);
-      const int sign = y * problem.label(knot.rows[j], 0);
+      const int sign = y * problem.side(knot.rows[j], 0);
       box.H[i][j] = box.H[j][i] = sign * (product / problem.s[0] + at.pull);
     }
     add(row, -1.0);
-    if (squared) {
-      box.g[i] -= at.a[row] / (2.0 * cost);
-      box.H[i][i] += 1.0 / (2.0 * cost);
+    if constexpr (L::curved) {
+      box.g[i] -= loss.bend(at.a[row], cost);
+      box.H[i][i] += loss.curvature(cost);
     }
   }
   return box;
 }
 
-}  // namespace
-
-void untie(const ProblemView& problem, const Knot& knot, const DualPoint& at) {
-  BoxProblem box = box_of(problem, knot, at);
-  box.solve();
+// Takes the steps that the box holds.
+template <class L>
+void take(L loss, const BoxProblem& box, const ProblemView& problem, const Knot& knot,
+          const DualPoint& at) {
   for (int64_t i = 0; i < knot.count; ++i) {
     const double step = box.x[i];
     if (step == 0.0 || !std::isfinite(step)) continue;
     const int64_t row = knot.rows[i];
-    const int y = problem.label(row, 0);
+    const int y = problem.side(row, 0);
+    const double cost = problem.cost(row, 0, y);
     double& a = at.a[row];
     const double before = a;
     a += step;
-    if (step == box.low[i]) a = 0.0;  // to the last digit
-    if (step == box.high[i]) a = problem.cost(row, 0, y);
+    if (step == box.low[i]) a = loss.least(cost);  // to the last digit
+    if (step == box.high[i]) a = loss.most(cost);
     const double factor = (a - before) * y / problem.s[0];
     problem.rows.axpy(row, &factor, at.w, 1);
     if (at.b != nullptr) *at.b += at.pull * (a - before) * y;
   }
+}
+
+}  // namespace
+
+void untie(const ProblemView& problem, const Knot& knot, const DualPoint& at) {
+  BoxProblem box =
+      with_loss(problem.loss, [&](auto loss) { return box_of(loss, problem, knot, at); });
+  box.solve();
+  with_loss(problem.loss, [&](auto loss) { take(loss, box, problem, knot, at); });
 }
 
 }  // namespace pegasos

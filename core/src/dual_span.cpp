@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "pegasos/row_sums.hpp"
@@ -45,16 +44,17 @@ void solve(int count, const double (*H)[kSpanSlots], const double* g, double* t)
   }
 }
 
+template <class L>
 class Move {
  public:
-  Move(const ProblemView& problem, const Changes& changes, const DualPoint& at)
-      : problem_(problem),
+  Move(L loss, const ProblemView& problem, const Changes& changes, const DualPoint& at)
+      : loss_(loss),
+        problem_(problem),
         changes_(changes),
         at_(at),
         n_(problem.n()),
         features_(problem.rows.weight_rows()),
         s_(problem.s[0]),
-        squared_(problem.loss == Loss::squared_hinge),
         count_(static_cast<int>(*changes.known) + 1) {
     for (int i = 0; i < kSpanSlots; ++i) {  // the newest first; the last is the next point
       slots_[i] = (*changes.point + kSpanSlots - i) % kSpanSlots;
@@ -82,7 +82,7 @@ class Move {
   double* w_of(int64_t slot) const { return a_of(slot) + n_; }
   double& sum_of(int64_t slot) const { return changes_.sums[2 * slot]; }
   double& balance_of(int64_t slot) const { return changes_.sums[2 * slot + 1]; }
-  double cost(int64_t row) const { return problem_.cost(row, 0, problem_.label(row, 0)); }
+  double cost(int64_t row) const { return problem_.cost(row, 0, problem_.side(row, 0)); }
   double b() const { return at_.b != nullptr ? *at_.b : 0.0; }
 
   // The step is put together in the oldest slot; if it is taken, the point to come is there.
@@ -96,6 +96,7 @@ class Move {
     const int64_t newest = slots_[0];
     const int64_t next = slots_[kSpanSlots - 1];
     sum_of(newest) = kernels_.change(n_, at_.a, a[0]);
+    if (problem_.targets != nullptr) sum_of(newest) = worth(a[0]);
     balance_of(newest) = balance(a[0]);
     SpanProducts products{};
     kernels_.change_and_products(features_, at_.w, w, count_, products);
@@ -130,6 +131,13 @@ class Move {
     return true;
   }
 
+  // Sum o a.
+  double worth(const double* a) const {
+    double sum = 0.0;
+    for (int64_t i = 0; i < n_; ++i) sum += problem_.offset(i, 0) * a[i];
+    return sum;
+  }
+
   // Sum a y; without a free intercept it is not asked for.
   double balance(const double* a) const {
     double sum = 0.0;
@@ -148,39 +156,38 @@ class Move {
         h = s_ * h + at_.pull * own * balance_of(slots_[j]);
       }
     }
-    if (squared_) add_curvatures(products, g);
+    if constexpr (L::curved) add_curvatures(products, g);
     solve(count_, products.gram, g, t);
   }
 
-  // The squared hinge's dual has - a^2 / 4c.
+  // What kappa a^2 / 2 takes off D.
   void add_curvatures(SpanProducts& products, double* g) const {
     for (int64_t row = 0; row < n_; ++row) {
       for (int i = 0; i < count_; ++i) {
         const double change = a_of(slots_[i])[row];
         if (change == 0.0) continue;
-        const double by_c = change / (2.0 * cost(row));
-        g[i] -= at_.a[row] * by_c;
-        for (int j = 0; j < count_; ++j) products.gram[i][j] += a_of(slots_[j])[row] * by_c;
+        const double bend = loss_.bend(change, cost(row));
+        g[i] -= at_.a[row] * bend;
+        for (int j = 0; j < count_; ++j) products.gram[i][j] += a_of(slots_[j])[row] * bend;
       }
     }
   }
 
-  // The sum of what stays inside the box.
+  // The sum o a of what stays inside the box.
   double clip(double* step_a, double* step_w) {
     std::vector<double> factors;
     double sum = 0.0;
     for (int64_t i = 0; i < n_; ++i) {
       if (step_a[i] == 0.0) continue;
       const double to = at_.a[i] + step_a[i];
-      const double most = squared_ ? std::numeric_limits<double>::infinity() : cost(i);
-      const double inside = std::min(std::max(to, 0.0), most);
+      const double inside = std::min(std::max(to, loss_.least(cost(i))), loss_.most(cost(i)));
       if (inside != to) {
         clipped_.push_back(static_cast<std::uint32_t>(i));
         bounds_.push_back(inside);
-        factors.push_back((inside - to) * problem_.label(i, 0) / s_);
+        factors.push_back((inside - to) * problem_.side(i, 0) / s_);
         step_a[i] = inside - at_.a[i];
       }
-      sum += step_a[i];
+      sum += problem_.offset(i, 0) * step_a[i];
     }
     add_rows(problem_, clipped_.data(), static_cast<int64_t>(clipped_.size()), factors.data(),
              step_w);
@@ -195,12 +202,13 @@ class Move {
     const double own = balance_of(slot);
     double sum = sum_of(slot) - s_ * (slope + square / 2.0) - own * (b() + at_.pull * own / 2.0);
     const double* step = a_of(slot);
-    for (int64_t i = 0; squared_ && i < n_; ++i) {
-      if (step[i] != 0.0) sum -= step[i] * (2.0 * at_.a[i] + step[i]) / (4.0 * cost(i));
+    for (int64_t i = 0; L::curved && i < n_; ++i) {
+      if (step[i] != 0.0) sum -= loss_.square_rise(at_.a[i], step[i], cost(i));
     }
     return sum;
   }
 
+  L loss_;
   const ProblemView& problem_;
   const Changes& changes_;
   const DualPoint& at_;
@@ -208,7 +216,6 @@ class Move {
   int64_t n_;
   int64_t features_;
   double s_;
-  bool squared_;
   int count_;
   int64_t slots_[kSpanSlots];
   std::vector<std::uint32_t> clipped_;  // rows, and where they stay
@@ -218,11 +225,11 @@ class Move {
 }  // namespace
 
 void move_in_span(const ProblemView& problem, const Changes& changes, const DualPoint& at) {
-  Move(problem, changes, at).run();
+  with_loss(problem.loss, [&](auto loss) { Move(loss, problem, changes, at).run(); });
 }
 
 void renew_span(const ProblemView& problem, const Changes& changes, const DualPoint& at) {
-  Move(problem, changes, at).add_up(at.a, at.w);
+  with_loss(problem.loss, [&](auto loss) { Move(loss, problem, changes, at).add_up(at.a, at.w); });
   *changes.known = -1;
 }
 

@@ -21,10 +21,12 @@ struct Part {
 };
 
 // The visits of a part, many lanes at a time.
+template <class L>
 class Visitor {
  public:
-  Visitor(const ProblemView& problem, const DualState& state, LaneRange lanes)
-      : problem_(problem),
+  Visitor(L loss, const ProblemView& problem, const DualState& state, LaneRange lanes)
+      : loss_(loss),
+        problem_(problem),
         state_(state),
         first_(lanes.first),
         lanes_(lanes.last - lanes.first),
@@ -54,20 +56,19 @@ class Visitor {
   }
 
   bool visit(const Part& part, std::int64_t row) {
-    const bool squared = problem_.loss == Loss::squared_hinge;
     problem_.rows.dot(row, part.W, part.stride, width_, products_.data());
     bool moved = false;
     bool settled = true;
     for (std::int64_t k = 0; k < lanes_; ++k) {
       factors_[k] = 0.0;
       const std::int64_t lane = first_ + k;
-      const int y = problem_.label(row, lane);
+      const int y = problem_.side(row, lane);
       if (y == 0) continue;
       const double b = part.b != nullptr ? part.b[lane] : 0.0;
       const double pull = part.b != nullptr ? state_.pull[lane] : 0.0;
       const double change =
-          dual_step(squared, 1.0 - y * (products_[k] + b), problem_.cost(row, lane, y),
-                    problem_.squared_norms[row] * inverse_[k] + pull,
+          dual_step(loss_, problem_.offset(row, lane) - y * (products_[k] + b),
+                    problem_.cost(row, lane, y), problem_.squared_norms[row] * inverse_[k] + pull,
                     state_.duals[row * problem_.lanes + lane], part.passes[lane], settled);
       if (change == 0.0) continue;
       factors_[k] = change * y * inverse_[k];
@@ -78,6 +79,7 @@ class Visitor {
     return settled;
   }
 
+  L loss_;
   const ProblemView& problem_;
   const DualState& state_;
   std::int64_t first_;

@@ -17,40 +17,47 @@ constexpr int64_t kBins = 1024;
 constexpr int64_t kFew = 4096;  // kinks that are sorted at once
 constexpr int kMostPasses = 60;
 
+template <class L>
 class Lane {
  public:
-  Lane(const ProblemView& problem, int64_t lane, const double* products, int64_t stride)
-      : problem_(problem), lane_(lane), products_(products), stride_(stride) {}
+  Lane(L loss, const ProblemView& problem, int64_t lane, const double* products, int64_t stride)
+      : loss_(loss), problem_(problem), lane_(lane), products_(products), stride_(stride) {}
 
   // Calls body(kink, y, c) for the rows that count: the loss begins, or ends, at b = kink.
   template <class Body>
   void each(const Body& body) const {
     for (int64_t row = 0; row < problem_.n(); ++row) {
-      const int y = problem_.label(row, lane_);
+      const int y = problem_.side(row, lane_);
       if (y == 0) continue;
       const double cost = problem_.cost(row, lane_, y);
-      if (cost > 0.0) body(y - products_[row * stride_], y, cost);
+      if (cost > 0.0) body(y * problem_.offset(row, lane_) - products_[row * stride_], y, cost);
     }
   }
 
+  double size() const { return problem_.size(lane_); }
+
   BestIntercept at(double b) const {
-    const bool squared = problem_.loss == Loss::squared_hinge;
-    CompensatedSum loss, slopes, slope_norm;
+    const double near = kNear * size();
+    CompensatedSum loss, slopes, slope_norm, level_slope;
     for (int64_t row = 0; row < problem_.n(); ++row) {
-      const int y = problem_.label(row, lane_);
+      const int y = problem_.side(row, lane_);
       if (y == 0) continue;
       const double cost = problem_.cost(row, lane_, y);
-      const double slack = 1.0 - y * (products_[row * stride_] + b);
-      const double slope = loss_slope(squared, cost, slack);
+      const double offset = problem_.offset(row, lane_);
+      const double slack = offset - y * (products_[row * stride_] + b);
+      const double slope = loss_.slope(slack, cost, near);
       if (slope == 0.0) continue;
       slopes.add(slope);
       slope_norm.add(slope * std::sqrt(problem_.squared_norms[row]));
-      if (!(slack <= 0.0)) loss.add(squared ? cost * slack * slack : cost * slack);
+      if (std::abs(offset) > 1.0) level_slope.add(slope * (std::abs(offset) - 1.0));
+      const double lost = loss_.value(slack, cost);
+      if (lost != 0.0) loss.add(lost);
     }
-    return {b, loss.total(), slopes.total(), slope_norm.total()};
+    return {b, loss.total(), slopes.total(), slope_norm.total(), level_slope.total()};
   }
 
  private:
+  L loss_;
   const ProblemView& problem_;
   int64_t lane_;
   const double* products_;
@@ -77,9 +84,11 @@ struct Bin {
   }
 };
 
-// The hinge's slope in b starts at -(sum of c over y = +1) and rises by c at every kink: b is a
-// weighted quantile. The bracket [lo, hi] of kinks that may be it shrinks by histograms.
-double hinge_intercept(const Lane& lane) {
+// Of a loss without curvature, the slope in b starts at -(sum of c over y = +1) and rises by c at
+// every kink: b is a weighted quantile. The bracket [lo, hi] of kinks that may be it shrinks by
+// histograms.
+template <class L>
+double quantile_intercept(const Lane<L>& lane) {
   CompensatedSum positive, all;
   double lo = std::numeric_limits<double>::infinity();
   double hi = -lo;
@@ -136,9 +145,10 @@ double hinge_intercept(const Lane& lane) {
   return (first + last) / 2;
 }
 
-// The squared hinge's slope in b is piecewise linear and increasing: Newton's method inside a
+// Of a curved loss, the slope in b is piecewise linear and increasing: Newton's method inside a
 // bracket ends on the right piece.
-double squared_intercept(const Lane& lane) {
+template <class L>
+double newton_intercept(const Lane<L>& lane) {
   double lo = std::numeric_limits<double>::infinity();
   double hi = -lo;
   lane.each([&](double kink, int, double) {
@@ -160,7 +170,7 @@ double squared_intercept(const Lane& lane) {
     (gradient > 0.0 ? hi : lo) = b;
     double step = b - gradient / curvature.total();
     if (!(step > lo && step < hi)) step = lo + (hi - lo) / 2;
-    if (std::abs(step - b) <= 4 * kRoundoff * std::max(1.0, std::abs(b))) return step;
+    if (std::abs(step - b) <= 4 * kRoundoff * std::max(lane.size(), std::abs(b))) return step;
     b = step;
   }
   return b;
@@ -170,9 +180,11 @@ double squared_intercept(const Lane& lane) {
 
 BestIntercept best_intercept(const ProblemView& problem, int64_t lane, const double* products,
                              int64_t products_stride) {
-  const Lane rows(problem, lane, products, products_stride);
-  const double b = problem.loss == Loss::hinge ? hinge_intercept(rows) : squared_intercept(rows);
-  return rows.at(b);
+  return with_loss(problem.loss, [&](auto loss) {
+    const Lane rows(loss, problem, lane, products, products_stride);
+    if constexpr (loss.curved) return rows.at(newton_intercept(rows));
+    return rows.at(quantile_intercept(rows));
+  });
 }
 
 }  // namespace pegasos

@@ -39,11 +39,10 @@ template <class Sum, class Visit>
 Sum pass(const ProblemView& problem, Span span, const double* w, double b, int64_t vectors,
          double* out, const Visit& visit) {
   const BlockProducts multiply(problem.rows);
-  const bool squared = problem.loss == Loss::squared_hinge;
   const auto share_of = [&](Span share, double* to, Sum& sum) {
     each_block(problem, share, [&](RowBlock& block) {
       if (w != nullptr) multiply.products(block, w);
-      each_batch(block, squared, b, [&](const RowBatch& batch) { visit(batch, sum); });
+      each_batch(block, problem.loss, b, [&](const RowBatch& batch) { visit(batch, sum); });
       if (vectors == 1) BlockProducts::leave_out_zeros(block);  // correctors touch few rows
       if (vectors > 0) multiply.add(block, vectors, to);
     });
@@ -88,8 +87,9 @@ double interior_correct(const ProblemView& problem, const InteriorRows& rows, Sp
   });
 }
 
-void interior_trial(const ProblemView& problem, const InteriorRows& rows, Span span,
-                    const double* factors, int64_t count, double* sums) {
+template <class L>
+static void trial(L loss, const ProblemView& problem, const InteriorRows& rows, Span span,
+                  const double* factors, int64_t count, double* sums) {
   const auto share_of = [&](Span share, double* out, double&) {
     each_block(problem, share, [&](RowBlock& block) {
       for (int64_t k = 0; k < block.size; ++k) {
@@ -101,13 +101,19 @@ void interior_trial(const ProblemView& problem, const InteriorRows& rows, Span s
             rows.now.ra[i] / rows.a[i] - rows.now.rv[i] / rows.v[i] - (g + rows.xi[i] - rows.r[i]);
         const double along = h - rows.now.da[i] / rows.scale[i];
         for (int64_t t = 0; t < count; ++t) {
-          out[t] += block.c[k] * std::max(0.0, -g - factors[t] * along);
+          out[t] += loss.value(std::max(0.0, -g - factors[t] * along), block.c[k]);
         }
         out[block.y[k] > 0.0 ? count : count + 1] += block.c[k] * along;
       }
     });
   };
   in_shares<double>(problem, span, problem.threads, count + 2, sums, share_of);
+}
+
+void interior_trial(const ProblemView& problem, const InteriorRows& rows, Span span,
+                    const double* factors, int64_t count, double* sums) {
+  with_loss(problem.loss,
+            [&](auto loss) { trial(loss, problem, rows, span, factors, count, sums); });
 }
 
 void interior_slacken(const ProblemView& problem, const InteriorRows& rows, Span span,

@@ -35,29 +35,31 @@ struct Row {
         scale(load<V>(rows.scale + i)) {}
 };
 
-template <bool squared>
-void point_rows(const InteriorRows& rows, const RowBatch& batch, double step, PointSums& sums) {
-  Sum complementarity, loss, dual, balance, scales, affine, centre;
+template <class L>
+void point_rows(L loss, const InteriorRows& rows, const RowBatch& batch, double step,
+                PointSums& sums) {
+  Sum complementarity, losses, dual, balance, scales, affine, centre;
   each(batch.size, [&](auto kind, int64_t k) {
     using V = decltype(kind);
     const int64_t i = batch.first + k;
     const V y = load<V>(batch.y + k);
     const V c = load<V>(batch.c + k);
-    const V g = y * (load<V>(batch.products + k) + batch.b) - 1.0;
+    const V offset = load<V>(batch.offset + k);
+    const V g = y * (load<V>(batch.products + k) + batch.b) - offset;
     const V da = load<V>(rows.now.da + i);
     V a = load<V>(rows.a + i);
     V r = load<V>(rows.r + i);
     r += step * (load<V>(rows.now.ra + i) - r * da) / a;
     a += step * da;
     V v, xi;
-    if constexpr (squared) {
-      v = a;
-      xi = a / (2.0 * c);
-    } else {
+    if constexpr (L::bounded) {
       v = load<V>(rows.v + i);
       xi = load<V>(rows.xi + i);
       xi += step * (load<V>(rows.now.rv + i) + xi * da) / v;
       v -= step * da;
+    } else {
+      v = a;
+      xi = loss.bend(a, c);
     }
     const V inverse = 1.0 / (r * v + xi * a);  // D = 1 / (r/a + xi/v) = a v inverse
     const V scale = a * v * inverse;
@@ -67,16 +69,14 @@ void point_rows(const InteriorRows& rows, const RowBatch& batch, double step, Po
     store(rows.xi + i, xi);
     store(rows.g + i, g);
     store(rows.scale + i, scale);
-    complementarity.add(squared ? a * r : a * r + v * xi);
-    // Written so that a NaN is added, not hidden.
-    const V lost = squared ? c * g * g : -c * g;
-    loss.add(g >= 0.0 ? V{} : lost);
-    dual.add(squared ? a - a * xi / 2.0 : a);  // a^2 / 4c = a xi / 2
+    complementarity.add(L::bounded ? a * r + v * xi : a * r);
+    losses.add(loss.value(-g, c));
+    dual.add(L::curved ? offset * a - a * xi / 2.0 : offset * a);  // xi = kappa a
     const V signed_dual = a * y;
     balance.add(signed_dual);
     scales.add(scale);
-    const V t = -y * scale * (squared ? g + xi : g);
-    const V by_mu = y * inverse * (squared ? rows.share * v : rows.share * v - a);
+    const V t = -y * scale * (L::bounded ? g : g + xi);
+    const V by_mu = y * inverse * (L::bounded ? rows.share * v - a : rows.share * v);
     affine.add(t);
     centre.add(by_mu);
     store(batch.factors + k, signed_dual);
@@ -84,7 +84,7 @@ void point_rows(const InteriorRows& rows, const RowBatch& batch, double step, Po
     store(batch.factors + 2 * kBlockRows + k, by_mu);
   });
   sums.complementarity += complementarity.total();
-  sums.loss += loss.total();
+  sums.loss += losses.total();
   sums.dual += dual.total();
   sums.balance += balance.total();
   sums.scale += scales.total();
@@ -98,8 +98,8 @@ void shorten(StepLengths& steps, const Largest& primal, const Largest& dual) {
   steps.dual = smaller(steps.dual, dual.step());
 }
 
-template <bool squared>
-void affine_rows(const InteriorRows& rows, const RowBatch& batch, AffineSums& sums) {
+template <class L>
+void affine_rows(L, const InteriorRows& rows, const RowBatch& batch, AffineSums& sums) {
   Sum primal, dual, both, second;
   Largest primal_fall, dual_fall;
   each(batch.size, [&](auto kind, int64_t k) {
@@ -107,24 +107,24 @@ void affine_rows(const InteriorRows& rows, const RowBatch& batch, AffineSums& su
     const int64_t i = batch.first + k;
     const V y = load<V>(batch.y + k);
     const Row<V> row(rows, i);
-    const V h = squared ? -row.g - row.xi : -row.g;
+    const V h = L::bounded ? -row.g : -row.g - row.xi;
     const V da = row.scale * (h - y * (load<V>(batch.products + k) + batch.b));
     const V by_a = da / row.a;
     const V by_v = da / row.v;
     const V dr = -row.r * (1.0 + by_a);
-    const V dxi = row.xi * (squared ? by_v : by_v - 1.0);
+    const V dxi = row.xi * (L::bounded ? by_v - 1.0 : by_v);
     primal_fall.see(1.0 + by_a);
     dual_fall.see(-by_a);
-    if constexpr (!squared) {
+    if constexpr (L::bounded) {
       primal_fall.see(1.0 - by_v);
       dual_fall.see(by_v);
     }
-    primal.add(squared ? row.a * dr : row.a * dr + row.v * dxi);
-    dual.add(squared ? row.r * da : (row.r - row.xi) * da);
-    both.add(squared ? da * dr : da * (dr - dxi));
+    primal.add(L::bounded ? row.a * dr + row.v * dxi : row.a * dr);
+    dual.add(L::bounded ? (row.r - row.xi) * da : row.r * da);
+    both.add(L::bounded ? da * (dr - dxi) : da * dr);
     store(rows.now.ra + i, -row.a * row.r - da * dr);
-    store(rows.now.rv + i, squared ? V{} : -row.v * row.xi + da * dxi);
-    const V t = -y * row.scale * (squared ? dr * by_a : dr * by_a + dxi * by_v);
+    store(rows.now.rv + i, L::bounded ? -row.v * row.xi + da * dxi : V{});
+    const V t = -y * row.scale * (L::bounded ? dr * by_a + dxi * by_v : dr * by_a);
     store(batch.factors + k, t);
     second.add(t);
   });
@@ -135,8 +135,8 @@ void affine_rows(const InteriorRows& rows, const RowBatch& batch, AffineSums& su
   sums.second += second.total();
 }
 
-template <bool squared>
-void direction_rows(const InteriorRows& rows, const InteriorDirection& direction,
+template <class L>
+void direction_rows(L, const InteriorRows& rows, const InteriorDirection& direction,
                     const RowBatch& batch, double mu, StepLengths& steps) {
   Largest primal_fall, dual_fall;
   each(batch.size, [&](auto kind, int64_t k) {
@@ -144,14 +144,14 @@ void direction_rows(const InteriorRows& rows, const InteriorDirection& direction
     const int64_t i = batch.first + k;
     const Row<V> row(rows, i);
     const V ra = load<V>(direction.ra + i) + rows.share * mu;
-    const V rv = squared ? V{} : load<V>(direction.rv + i) + mu;
+    const V rv = L::bounded ? load<V>(direction.rv + i) + mu : V{};
     const V by_ar = 1.0 / (row.a * row.r);
-    const V by_vxi = squared ? V{} : 1.0 / (row.v * row.xi);
+    const V by_vxi = L::bounded ? 1.0 / (row.v * row.xi) : V{};
     const V h = ra * row.r * by_ar - rv * row.xi * by_vxi - (row.g + row.xi - row.r);
     const V da = row.scale * (h - load<V>(batch.y + k) * (load<V>(batch.products + k) + batch.b));
     primal_fall.see((row.r * da - ra) * by_ar);  // dr / r = (ra - r da) / (a r)
     dual_fall.see(-da * row.r * by_ar);
-    if constexpr (!squared) {
+    if constexpr (L::bounded) {
       primal_fall.see(-(rv + row.xi * da) * by_vxi);
       dual_fall.see(da * row.xi * by_vxi);
     }
@@ -171,8 +171,8 @@ V pulled(V product, double aim) {
   return larger(inside - product, V{} - high);
 }
 
-template <bool squared>
-void correct_rows(const InteriorRows& rows, const RowBatch& batch, double mu,
+template <class L>
+void correct_rows(L, const InteriorRows& rows, const RowBatch& batch, double mu,
                   const StepLengths& enlarged, double& total) {
   const double p = enlarged.primal;
   const double q = enlarged.dual;
@@ -189,7 +189,7 @@ void correct_rows(const InteriorRows& rows, const RowBatch& batch, double mu,
     const V r = row.r + p * (ra - row.r * da) * by_a;
     const V xi = row.xi + p * (rv + row.xi * da) * by_v;
     const V more_a = pulled((row.a + q * da) * r, rows.share * mu);
-    const V more_v = squared ? V{} : pulled((row.v - q * da) * xi, mu);
+    const V more_v = L::bounded ? pulled((row.v - q * da) * xi, mu) : V{};
     store(rows.other.ra + i, ra + more_a);
     store(rows.other.rv + i, rv + more_v);
     const V t = load<V>(batch.y + k) * row.scale * (more_a * by_a - more_v * by_v);
@@ -200,18 +200,18 @@ void correct_rows(const InteriorRows& rows, const RowBatch& batch, double mu,
 }
 
 void point(const InteriorRows& rows, const RowBatch& batch, double step, PointSums& sums) {
-  (batch.squared ? point_rows<true> : point_rows<false>)(rows, batch, step, sums);
+  with_loss(batch.loss, [&](auto loss) { point_rows(loss, rows, batch, step, sums); });
 }
 void affine(const InteriorRows& rows, const RowBatch& batch, AffineSums& sums) {
-  (batch.squared ? affine_rows<true> : affine_rows<false>)(rows, batch, sums);
+  with_loss(batch.loss, [&](auto loss) { affine_rows(loss, rows, batch, sums); });
 }
 void direction(const InteriorRows& rows, const InteriorDirection& to, const RowBatch& batch,
                double mu, StepLengths& steps) {
-  (batch.squared ? direction_rows<true> : direction_rows<false>)(rows, to, batch, mu, steps);
+  with_loss(batch.loss, [&](auto loss) { direction_rows(loss, rows, to, batch, mu, steps); });
 }
 void correct(const InteriorRows& rows, const RowBatch& batch, double mu,
              const StepLengths& enlarged, double& sum) {
-  (batch.squared ? correct_rows<true> : correct_rows<false>)(rows, batch, mu, enlarged, sum);
+  with_loss(batch.loss, [&](auto loss) { correct_rows(loss, rows, batch, mu, enlarged, sum); });
 }
 
 constexpr InteriorKernels kKernels = {&point, &affine, &direction, &correct};

@@ -46,7 +46,6 @@ NewtonSums newton_point(const ProblemView& problem, const NewtonRows& rows, Span
                         const Widths& widths, double constant, double* matrix_and_vector) {
   const NewtonKernels& kernels = newton_kernels();
   const BlockProducts multiply(problem.rows);
-  const bool squared = problem.loss == Loss::squared_hinge;
   const int64_t d1 = problem.rows.weight_rows();
   const int64_t size = d1 * d1 + d1;
   const auto share_of = [&](Span share, double* out, NewtonSums& sums) {
@@ -56,7 +55,7 @@ NewtonSums newton_point(const ProblemView& problem, const NewtonRows& rows, Span
     Picked changed(add_change);
     Picked curved(add_curved);
     each_block(problem, share, [&](RowBlock& block) {
-      each_batch(block, squared, 0.0,
+      each_batch(block, problem.loss, 0.0,
                  [&](const RowBatch& batch) { kernels.point(rows, batch, step, widths, sums); });
       const double* change = block.factors;
       const double* curvature = block.factors + kBlockRows;
@@ -81,7 +80,8 @@ void newton_along(const ProblemView& problem, const NewtonRows& rows, Span span,
   const auto share_of = [&](Span share, double*, double&) {
     each_block(problem, share, [&](RowBlock& block) {
       multiply.products(block, dw);
-      each_batch(block, false, db, [&](const RowBatch& batch) { kernels.along(rows, batch); });
+      each_batch(block, problem.loss, db,
+                 [&](const RowBatch& batch) { kernels.along(rows, batch); });
     });
   };
   in_shares<double>(problem, span, problem.threads, 0, nullptr, share_of);
@@ -90,10 +90,9 @@ void newton_along(const ProblemView& problem, const NewtonRows& rows, Span span,
 LineSums newton_line(const ProblemView& problem, const NewtonRows& rows, Span span, double step,
                      double width) {
   const NewtonKernels& kernels = newton_kernels();
-  const bool squared = problem.loss == Loss::squared_hinge;
   const auto share_of = [&](Span share, double*, LineSums& sums) {
     each_block(problem, share, [&](RowBlock& block) {
-      each_batch(block, squared, 0.0,
+      each_batch(block, problem.loss, 0.0,
                  [&](const RowBatch& batch) { kernels.line(rows, batch, step, width, sums); });
     });
   };

@@ -7,23 +7,9 @@
 namespace pegasos::PEGASOS_KERNELS {
 namespace {
 
-// The dual of a slack; `half` is 1 / 2 width.
-template <bool squared, class V>
-V dual_of(V slack, V cost, double half) {
-  if constexpr (squared) return 2.0 * cost * larger(slack, V{});
-  return cost * smaller(larger(0.5 + slack * half, V{}), V{} + 1.0);
-}
-
-template <bool squared, class V>
-V curvature_of(V slack, V cost, double width, double half) {
-  if constexpr (squared) return slack > 0.0 ? 2.0 * cost : V{};
-  const V size = slack < 0.0 ? -slack : slack;
-  return size < width ? cost * half : V{};
-}
-
-template <bool squared>
-void point_rows(const NewtonRows& rows, const RowBatch& batch, double step, const Widths& widths,
-                NewtonSums& sums) {
+template <class L>
+void point_rows(L loss, const NewtonRows& rows, const RowBatch& batch, double step,
+                const Widths& widths, NewtonSums& sums) {
   Sum losses, duals, rounded, balance;
   const double half = 0.5 / widths.now;
   const double half_before = widths.before > 0.0 ? 0.5 / widths.before : 0.0;
@@ -35,19 +21,18 @@ void point_rows(const NewtonRows& rows, const RowBatch& batch, double step, cons
     const V c = load<V>(batch.c + k);
     const V old = load<V>(rows.slack + i);
     const V slack = old + step * load<V>(rows.change + i);
-    const V before = first ? V{} : dual_of<squared>(old, c, half_before);
-    const V a = dual_of<squared>(slack, c, half);
+    const V before = first ? V{} : loss.rounded_dual(old, c, half_before);
+    const V a = loss.rounded_dual(slack, c, half);
     store(rows.slack + i, slack);
-    // Written so that a NaN is added, not hidden.
-    const V lost = squared ? c * slack * slack : c * slack;
-    const V loss = slack <= 0.0 ? V{} : lost;
-    const V dual = squared ? a - a * a / (4.0 * c) : a;
-    losses.add(loss);
+    const V offset = load<V>(batch.offset + k);
+    const V lost = loss.value(slack, c);
+    const V dual = loss.worth(a, c, offset);
+    losses.add(lost);
     duals.add(dual);
-    rounded.add(loss - dual + a * (1.0 - slack));
+    rounded.add(lost - dual + a * (offset - slack));
     balance.add(a * y);
     store(batch.factors + k, y * (a - before));
-    store(batch.factors + kBlockRows + k, curvature_of<squared>(slack, c, widths.now, half));
+    store(batch.factors + kBlockRows + k, loss.rounded_slope(slack, c, widths.now, half));
   });
   sums.loss += losses.total();
   sums.dual += duals.total();
@@ -55,8 +40,8 @@ void point_rows(const NewtonRows& rows, const RowBatch& batch, double step, cons
   sums.balance += balance.total();
 }
 
-template <bool squared>
-void line_rows(const NewtonRows& rows, const RowBatch& batch, double step, double width,
+template <class L>
+void line_rows(L loss, const NewtonRows& rows, const RowBatch& batch, double step, double width,
                LineSums& sums) {
   Sum slope, curvature;
   const double half = 0.5 / width;
@@ -66,8 +51,8 @@ void line_rows(const NewtonRows& rows, const RowBatch& batch, double step, doubl
     const V c = load<V>(batch.c + k);
     const V change = load<V>(rows.change + i);
     const V slack = load<V>(rows.slack + i) + step * change;
-    slope.add(dual_of<squared>(slack, c, half) * change);
-    curvature.add(curvature_of<squared>(slack, c, width, half) * change * change);
+    slope.add(loss.rounded_dual(slack, c, half) * change);
+    curvature.add(loss.rounded_slope(slack, c, width, half) * change * change);
   });
   sums.slope += slope.total();
   sums.curvature += curvature.total();
@@ -75,7 +60,7 @@ void line_rows(const NewtonRows& rows, const RowBatch& batch, double step, doubl
 
 void point(const NewtonRows& rows, const RowBatch& batch, double step, const Widths& widths,
            NewtonSums& sums) {
-  (batch.squared ? point_rows<true> : point_rows<false>)(rows, batch, step, widths, sums);
+  with_loss(batch.loss, [&](auto loss) { point_rows(loss, rows, batch, step, widths, sums); });
 }
 
 void along(const NewtonRows& rows, const RowBatch& batch) {
@@ -88,7 +73,7 @@ void along(const NewtonRows& rows, const RowBatch& batch) {
 
 void line(const NewtonRows& rows, const RowBatch& batch, double step, double width,
           LineSums& sums) {
-  (batch.squared ? line_rows<true> : line_rows<false>)(rows, batch, step, width, sums);
+  with_loss(batch.loss, [&](auto loss) { line_rows(loss, rows, batch, step, width, sums); });
 }
 
 constexpr NewtonKernels kKernels = {&point, &along, &line};

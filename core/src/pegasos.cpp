@@ -67,7 +67,7 @@ class Run {
     if (state_.draws != nullptr) add_saturating(state_.draws[row], 1);
     problem_.rows.dot(row, state_.w.v, problem_.stride(), products_.data());
     for (int64_t k = 0; k < lanes; ++k) {
-      const int y = problem_.label(row, k);
+      const int y = problem_.side(row, k);
       const bool violates = y != 0 && y * state_.w.a[k] * products_[k] < 1.0;
       state_.violators[place * lanes + k] = violates;
       state_.batch_rows[k] += y != 0;
@@ -110,7 +110,7 @@ class Run {
     for (int64_t k = 0; k < lanes; ++k) {
       factors_[k] = 0.0;
       if (step_[k] == 0.0 || !state_.violators[place * lanes + k]) continue;
-      const int y = problem_.label(row, k);
+      const int y = problem_.side(row, k);
       factors_[k] = step_[k] * problem_.cost(row, k, y) * y / state_.w.a[k];
       any = true;
     }

@@ -227,8 +227,8 @@ void prefetch(const RowsView& x, int64_t i) {
   Row(x, i).prefetch();
 }
 
-template <class Row>
-void dual_rows(const RowsView& x, const DualRows& v) {
+template <class Row, class L>
+void dual_rows_of(L loss, const RowsView& x, const DualRows& v) {
   constexpr int64_t lead = 8;
   // What every visit changes stays in registers.
   LanePass pass = *v.pass;
@@ -250,10 +250,13 @@ void dual_rows(const RowsView& x, const DualRows& v) {
       const Row values(x, v.stored[i]);
       const double factor = y > 0 ? v.positive : v.negative;
       const double cost = v.weight == nullptr ? factor : factor * v.weight[row * v.weight_stride];
+      const double offset = v.targets == nullptr ? 1.0 : v.targets[row * v.target_stride];
       const double q = v.squared_norms[row] * v.inverse + v.pull;
+      // Else q would be looked up behind the branches of the step, which nobody can predict.
+      asm volatile("" ::: "memory");
       const double product = dot_row(x, values, v.w) + b;
       const double change =
-          dual_step(v.squared, 1.0 - y * product, cost, q, v.duals[row], pass, settled);
+          dual_step(loss, offset - y * product, cost, q, v.duals[row], pass, settled);
       if (change != 0.0) {
         axpy_row(x, values, change * y * v.inverse, v.w);
         b += change * y * v.pull;
@@ -265,6 +268,11 @@ void dual_rows(const RowsView& x, const DualRows& v) {
   }
   *v.pass = pass;
   if (v.b != nullptr) *v.b = b;
+}
+
+template <class Row>
+void dual_rows(const RowsView& x, const DualRows& v) {
+  with_loss(v.loss, [&](auto loss) { dual_rows_of<Row>(loss, x, v); });
 }
 
 template <class Row>

@@ -62,7 +62,7 @@ void add_duals(const ProblemView& problem, const double* a, double* out) {
       for (int64_t i = 0; i < batch; ++row) {
         if (a[row] == 0.0) continue;
         rows[i] = static_cast<std::uint32_t>(row);
-        factors[i++] = a[row] * problem.label(row, 0) / problem.s[0];
+        factors[i++] = a[row] * problem.side(row, 0) / problem.s[0];
       }
       add_some(problem, rows, factors, 0, batch, sum);
       left -= batch;

@@ -54,7 +54,7 @@ bool run(const ProblemView& problem, const Sampler& sampler, int64_t multiplicit
     bool any = false;
     for (int64_t k = 0; k < lanes; ++k) {
       factors[k] = 0.0;
-      const int y = problem.label(row, k);
+      const int y = problem.side(row, k);
       if (y == 0) continue;
       const double lam = problem.lam[k];
       const double theta = lam * static_cast<double>(state.t[k]);

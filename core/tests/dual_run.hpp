@@ -95,7 +95,7 @@ struct DualRun {
   NearRows* near = nullptr;
 };
 
-// s/2 |w|^2 + sum c max(0, 1 - y w.x) and sum a - s/2 |w|^2
+// s/2 |w|^2 + sum c max(0, o - y w.x) and sum o a - s/2 |w|^2
 inline std::pair<double, double> primal_and_dual(const ToyProblem& problem, const DualRun& run,
                                                  int64_t k) {
   const int64_t stride = problem.stride();
@@ -106,10 +106,12 @@ inline std::pair<double, double> primal_and_dual(const ToyProblem& problem, cons
   double primal = problem.s[k] / 2.0 * norm;
   double dual = -primal;
   for (int64_t i = 0; i < problem.view.n(); ++i) {
-    const int y = problem.view.label(i, k);
+    const int y = problem.view.side(i, k);
     if (y == 0) continue;
-    primal += problem.cost(i, k) * std::max(0.0, 1.0 - y * problem.data.dot(i, run.W, stride, k));
-    dual += run.duals[i * problem.view.lanes + k];
+    const double offset = problem.view.offset(i, k);
+    const double margin = y * problem.data.dot(i, run.W, stride, k);
+    primal += problem.cost(i, k) * std::max(0.0, offset - margin);
+    dual += offset * run.duals[i * problem.view.lanes + k];
   }
   return {primal, dual};
 }
@@ -118,7 +120,7 @@ inline std::pair<double, double> primal_and_dual(const ToyProblem& problem, cons
 inline double apart(const ToyProblem& problem, const DualRun& run) {
   DualRun fresh(problem);
   for (int64_t i = 0; i < problem.view.n(); ++i) {
-    const double factor = run.duals[i] * problem.view.label(i, 0) / problem.s[0];
+    const double factor = run.duals[i] * problem.view.side(i, 0) / problem.s[0];
     problem.view.rows.axpy(i, &factor, fresh.W.data(), 1);
   }
   double most = 0.0;

@@ -60,6 +60,10 @@ void check_close(const GapSums& a, const GapSums& b) {
   CHECK_CLOSE(a.cost_norm, b.cost_norm, 1e-12 * (1.0 + b.cost_norm));
   CHECK_CLOSE(a.dual_norm, b.dual_norm, 1e-12 * (1.0 + b.dual_norm));
   CHECK_EQUAL(a.support, b.support);
+  CHECK_CLOSE(a.level_positive, b.level_positive, 1e-12 * (1.0 + b.level_size));
+  CHECK_CLOSE(a.level_negative, b.level_negative, 1e-12 * (1.0 + b.level_size));
+  CHECK_CLOSE(a.level_size, b.level_size, 1e-12 * (1.0 + b.level_size));
+  CHECK_CLOSE(a.level_slope, b.level_slope, 1e-12 * (1.0 + b.level_slope));
 }
 
 }  // namespace
@@ -70,20 +74,22 @@ TEST(gap_sums_are_the_naive_sums) {
       for (bool weighted : {false, true}) {
         const bool squared = loss == Loss::squared_hinge;
         CONTEXT("squared " << squared << ", lanes " << lanes << ", weighted " << weighted);
-        ToyProblem problem({.lanes = lanes, .weighted = weighted, .absent = true});
+        ToyProblem problem(
+            {.lanes = lanes, .weighted = weighted, .absent = true, .shifted = !weighted});
         problem.view.loss = loss;
         Pass pass(problem);
         pass.add(0, problem.view.n(), false);
         for (int64_t k = 0; k < lanes; ++k) {
           GapSums want{};
           for (int64_t i = 0; i < problem.view.n(); ++i) {
-            const int y = problem.view.label(i, k);
+            const int y = problem.view.side(i, k);
             if (y == 0) continue;
             const double cost = problem.cost(i, k);
             const double norm = std::sqrt(problem.squared_norms[i]);
             const double decision = problem.data.dot(i, pass.W, problem.stride(), k) + pass.b[k];
-            const double slack = std::max(0.0, 1.0 - y * decision);
-            const bool near = 1.0 - y * decision > -kNear;
+            const double offset = weighted ? 1.0 : problem.targets[i * lanes + k];
+            const double slack = std::max(0.0, offset - y * decision);
+            const bool near = offset - y * decision > -kNear;
             const double slope = squared ? 2 * cost * slack : near ? cost : 0.0;
             const double dual = pass.duals[i * lanes + k];
             const double square = squared ? dual * dual / (4 * cost) : 0.0;
@@ -95,6 +101,9 @@ TEST(gap_sums_are_the_naive_sums) {
             want.cost_norm += cost * norm;
             want.dual_norm += dual * norm;
             want.support += dual > 0.0;
+            (y > 0 ? want.level_positive : want.level_negative) += (offset - 1.0) * dual;
+            want.level_size += std::abs(offset - 1.0) * dual;
+            want.level_slope += slope * std::max(0.0, offset - 1.0);
           }
           check_close(pass.sums[k], want);
         }
@@ -129,7 +138,7 @@ TEST(u_by_sign_is_the_signed_sum) {
     std::vector<double> negative(whole.positive.size());
     for (int64_t i = 0; i < 40; ++i) {
       for (int64_t k = 0; k < lanes; ++k) {
-        const int y = problem.view.label(i, k);
+        const int y = problem.view.side(i, k);
         if (y == 0) continue;
         problem.data.axpy(i, whole.duals[i * lanes + k], y > 0 ? positive : negative,
                           problem.stride(), k);
@@ -169,7 +178,7 @@ TEST(a_nan_in_w_shows_in_its_lanes_loss) {
     CHECK(std::isfinite(pass.sums[2].loss));
   }
   for (int64_t row = 0; row < 40; ++row) {  // also where it meets a single row
-    if (problem.view.label(row, 2) == 0) continue;
+    if (problem.view.side(row, 2) == 0) continue;
     Pass pass(problem);
     std::fill(pass.W.begin(), pass.W.end(), kNan);
     pass.add(row, row + 1, false);

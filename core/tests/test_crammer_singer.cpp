@@ -54,7 +54,7 @@ struct JointRun {
     std::vector<double> factors(static_cast<std::size_t>(view.stride()));
     for (int64_t i = 0; i < view.n(); ++i) {
       for (int64_t k = 0; k < view.lanes; ++k) {
-        factors[k] = view.label(i, k) * duals[i * view.lanes + k] / view.s[0];
+        factors[k] = view.side(i, k) * duals[i * view.lanes + k] / view.s[0];
       }
       view.rows.axpy(i, factors.data(), out.data(), view.stride());
     }

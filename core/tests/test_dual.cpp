@@ -10,7 +10,7 @@ TEST(duals_stay_in_their_box) {
     for (int64_t i = 0; i < problem.view.n(); ++i) {
       for (int64_t k = 0; k < 3; ++k) {
         const double dual = run.duals[i * 3 + k];
-        if (problem.view.label(i, k) == 0) CHECK_EQUAL(dual, 0.0);
+        if (problem.view.side(i, k) == 0) CHECK_EQUAL(dual, 0.0);
         CHECK(0.0 <= dual && dual <= problem.cost(i, k));
       }
     }
@@ -26,7 +26,7 @@ TEST(w_is_the_sum_of_the_duals_rows) {
     for (int64_t i = 0; i < problem.view.n(); ++i) {
       for (int64_t k = 0; k < lanes; ++k) {
         const double dual = run.duals[i * lanes + k];
-        problem.data.axpy(i, dual * problem.view.label(i, k) / problem.s[k], want, problem.stride(),
+        problem.data.axpy(i, dual * problem.view.side(i, k) / problem.s[k], want, problem.stride(),
                           k);
       }
     }
@@ -35,20 +35,26 @@ TEST(w_is_the_sum_of_the_duals_rows) {
 }
 
 TEST(dual_ascent_ascends_and_closes_the_gap) {
-  const ToyProblem problem({.lanes = 3, .weighted = true, .absent = true});
-  DualRun run(problem);
-  std::vector<double> best(3, 0.0);
-  for (int epoch = 0; epoch < 200; ++epoch) {
-    run.epochs(1);
-    for (int64_t k = 0; k < 3; ++k) {
-      const double dual = primal_and_dual(problem, run, k).second;
-      CHECK(dual >= best[k] - 1e-12);
-      best[k] = dual;
+  for (int64_t lanes : {1, 3}) {
+    for (bool shifted : {false, true}) {
+      CONTEXT("lanes " << lanes << ", shifted " << shifted);
+      const ToyProblem problem(
+          {.lanes = lanes, .weighted = true, .absent = true, .shifted = shifted});
+      DualRun run(problem);
+      std::vector<double> best(static_cast<std::size_t>(lanes), 0.0);
+      for (int epoch = 0; epoch < 200; ++epoch) {
+        run.epochs(1);
+        for (int64_t k = 0; k < lanes; ++k) {
+          const double dual = primal_and_dual(problem, run, k).second;
+          CHECK(dual >= best[k] - 1e-12);
+          best[k] = dual;
+        }
+      }
+      for (int64_t k = 0; k < lanes; ++k) {
+        const auto [primal, dual] = primal_and_dual(problem, run, k);
+        CHECK_CLOSE(primal, dual, 1e-6 * primal);
+      }
     }
-  }
-  for (int64_t k = 0; k < 3; ++k) {
-    const auto [primal, dual] = primal_and_dual(problem, run, k);
-    CHECK_CLOSE(primal, dual, 1e-6 * primal);
   }
 }
 
@@ -99,7 +105,7 @@ TEST(a_free_intercept_balances_the_duals) {
   for (int64_t k = 0; k < 3; ++k) {
     double balance = 0.0;
     for (int64_t i = 0; i < problem.view.n(); ++i) {
-      balance += run.duals[i * 3 + k] * problem.view.label(i, k);
+      balance += run.duals[i * 3 + k] * problem.view.side(i, k);
     }
     CHECK_CLOSE(balance, 0.0, 1e-9);
   }
@@ -145,7 +151,7 @@ TEST(rows_without_features_go_to_their_cost) {
   for (int64_t i = 4; i < problem.view.n(); i += 5) {
     CHECK_EQUAL(problem.squared_norms[i], 0.0);
     for (int64_t k = 0; k < 3; ++k) {
-      CHECK_EQUAL(run.duals[i * 3 + k], problem.view.label(i, k) == 0 ? 0.0 : problem.cost(i, k));
+      CHECK_EQUAL(run.duals[i * 3 + k], problem.view.side(i, k) == 0 ? 0.0 : problem.cost(i, k));
     }
   }
 }

@@ -70,7 +70,7 @@ TEST(a_knot_is_untied_where_no_dual_of_its_rows_would_move) {
       const int64_t row = 3 * i;
       double product = 0.0;
       problem.view.rows.dot(row, run.W.data(), 1, &product);
-      const int y = problem.view.label(row, 0);
+      const int y = problem.view.side(row, 0);
       const double c = problem.cost(row, 0);
       double gradient = 1.0 - y * (product + run.b[0]);
       if (loss == Loss::squared_hinge) gradient -= run.duals[row] / (2.0 * c);

@@ -16,7 +16,9 @@ enum Array { kA, kV, kR, kXi, kG, kScale, kRa, kRv, kDa, kOtherRa, kOtherRv, kOt
 constexpr double kShare = 0.3;
 
 struct Toy : ToyProblem {
-  explicit Toy(Loss loss) : ToyProblem({.weighted = true, .absent = true}) { view.loss = loss; }
+  explicit Toy(Loss loss) : ToyProblem({.weighted = true, .absent = true, .shifted = true}) {
+    view.loss = loss;
+  }
 };
 
 // A point strictly inside, with a direction already in hand.
@@ -82,7 +84,7 @@ TEST(the_gram_matrix_is_that_of_rows_and_constant_in_every_storage) {
           for (int64_t q = p; q <= d; ++q) {
             double sum = 0.0;
             for (int64_t i = 0; i < toy.view.n(); ++i) {
-              if (toy.view.label(i, 0) == 0 || i == 3) continue;
+              if (toy.view.side(i, 0) == 0 || i == 3) continue;
               sum += rows.scale[i] * (p < d ? toy.data.x(i, p) : 0.5) *
                      (q < d ? toy.data.x(i, q) : 0.5);
             }
@@ -109,7 +111,7 @@ TEST(a_point_sums_up_the_slack_form) {
         interior_point(toy.view, rows, {0, toy.view.n()}, 0.5, w.data(), 0.3, vectors.data());
     PointSums expected;
     for (int64_t i = 0; i < toy.view.n(); ++i) {
-      const int y = toy.view.label(i, 0);
+      const int y = toy.view.side(i, 0);
       if (y == 0) continue;
       const double c = toy.cost(i, 0);
       const double margin = y * (toy.data.dot(i, w, 1) + 0.3);
@@ -122,16 +124,17 @@ TEST(a_point_sums_up_the_slack_form) {
       CHECK_CLOSE((rows.r[i] - before.arrays[kR][i]) * before.arrays[kA][i] +
                       0.5 * before.arrays[kR][i] * da,
                   0.5 * before.arrays[kRa][i], 1e-12);
-      CHECK_CLOSE(rows.g[i], margin - 1, 1e-12);
+      const double offset = toy.targets[i];
+      CHECK_CLOSE(rows.g[i], margin - offset, 1e-12);
       const double D = 1 / (rows.r[i] / a + rows.xi[i] / v);
       CHECK_CLOSE(rows.scale[i], D, 1e-9);
       expected.complementarity += a * rows.r[i] + (squared ? 0.0 : v * rows.xi[i]);
-      expected.loss += c * std::pow(std::max(0.0, 1 - margin), squared ? 2 : 1);
-      expected.dual += squared ? a - a * a / (4 * c) : a;
+      expected.loss += c * std::pow(std::max(0.0, offset - margin), squared ? 2 : 1);
+      expected.dual += offset * a - (squared ? a * a / (4 * c) : 0.0);
       expected.balance += a * y;
       expected.scale += D;
       toy.data.axpy(i, a * y, u, 1);
-      const double misses = margin - 1 + rows.xi[i] - rows.r[i];
+      const double misses = margin - offset + rows.xi[i] - rows.r[i];
       const double towards_zero = -rows.r[i] + (squared ? 0.0 : rows.xi[i]) - misses;
       toy.data.axpy(i, y * D * towards_zero, affine, 1);
       toy.data.axpy(i, y * D * (kShare / a - (squared ? 0.0 : 1 / v)), centre, 1);
@@ -167,7 +170,7 @@ TEST(a_direction_solves_the_equations_of_its_rows) {
     double after = 0.0;
     std::vector<double> expected(w.size());
     for (int64_t i = 0; i < toy.view.n(); ++i) {
-      const int y = toy.view.label(i, 0);
+      const int y = toy.view.side(i, 0);
       if (y == 0) continue;
       const double da_dr = -rows.now.ra[i] - rows.a[i] * rows.r[i];
       const double da_dxi = squared ? 0.0 : rows.now.rv[i] + rows.v[i] * rows.xi[i];
@@ -180,7 +183,7 @@ TEST(a_direction_solves_the_equations_of_its_rows) {
     const auto check = [&](const InteriorDirection& to, const StepLengths& step) {
       double smallest = 1.0;
       for (int64_t i = 0; i < toy.view.n(); ++i) {
-        const int y = toy.view.label(i, 0);
+        const int y = toy.view.side(i, 0);
         if (y == 0) continue;
         const double da = to.da[i];
         const double dr = (to.ra[i] - rows.r[i] * da) / rows.a[i];
@@ -200,7 +203,7 @@ TEST(a_direction_solves_the_equations_of_its_rows) {
     interior_correct(toy.view, rows, all, mu, {0.9, 0.8}, rhs.data());
     std::vector<double> change(w.size());
     for (int64_t i = 0; i < toy.view.n(); ++i) {
-      const int y = toy.view.label(i, 0);
+      const int y = toy.view.side(i, 0);
       if (y == 0) continue;
       const double da = rows.now.da[i];
       const double dr = (rows.now.ra[i] - rows.r[i] * da) / rows.a[i];
@@ -232,7 +235,7 @@ TEST(a_trial_looks_along_the_direction_in_hand) {
   interior_trial(toy.view, rows, all, factors, 3, sums);
   double expected[5] = {0.0, 0.0, 1.0, 0.0, 0.0};
   for (int64_t i = 0; i < toy.view.n(); ++i) {
-    const int y = toy.view.label(i, 0);
+    const int y = toy.view.side(i, 0);
     if (y == 0) continue;
     const double along = y * (toy.data.dot(i, w, 1) - 0.1);
     for (int t = 0; t < 3; ++t) {
@@ -252,7 +255,7 @@ TEST(slacks_are_raised_in_the_rows_of_the_lane) {
   interior_slacken(toy.view, rows, {3, toy.view.n()}, 7.0);
   for (int64_t i = 0; i < toy.view.n(); ++i) {
     const auto k = static_cast<std::size_t>(i);
-    const bool set = i >= 3 && toy.view.label(i, 0) != 0;
+    const bool set = i >= 3 && toy.view.side(i, 0) != 0;
     CHECK(rows.r[i] == (set ? std::max(7.0, before.arrays[kR][k]) : before.arrays[kR][k]));
     CHECK(rows.xi[i] == (set ? 7.0 : before.arrays[kXi][k]));
     CHECK(rows.a[i] == before.arrays[kA][k]);

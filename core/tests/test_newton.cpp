@@ -42,7 +42,12 @@ TEST(a_newton_point_adds_what_its_rows_amount_to_in_every_storage) {
     for (Loss loss : kLosses) {
       for (int64_t every : {1, 3}) {
         CONTEXT(to_string(layout) << " loss " << static_cast<int>(loss) << " every " << every);
-        ToyProblem toy({.n = 300, .d = 9, .layout = layout, .weighted = true, .absent = true});
+        ToyProblem toy({.n = 300,
+                        .d = 9,
+                        .layout = layout,
+                        .weighted = true,
+                        .absent = true,
+                        .shifted = every > 1});
         toy.view.loss = loss;
         Slacks rows(300);
         const Slacks before = rows;
@@ -54,7 +59,7 @@ TEST(a_newton_point_adds_what_its_rows_amount_to_in_every_storage) {
         NewtonSums expected;
         std::vector<double> matrix(out.size());
         for (int64_t i = 0; i < 300; ++i) {
-          const int y = toy.view.label(i, 0);
+          const int y = toy.view.side(i, 0);
           if (y == 0 || !in_sample(i, every)) {
             CHECK(rows.slack[i] == before.slack[i]);
             continue;
@@ -66,10 +71,11 @@ TEST(a_newton_point_adds_what_its_rows_amount_to_in_every_storage) {
           const double old = dual(loss, before.slack[i], c, 0.7);
           const double lost = std::max(0.0, m);
           const double value = loss == Loss::hinge ? c * lost : c * lost * lost;
-          const double worth = loss == Loss::hinge ? a : a - a * a / (4.0 * c);
+          const double offset = every > 1 ? toy.targets[i] : 1.0;
+          const double worth = offset * a - (loss == Loss::hinge ? 0.0 : a * a / (4.0 * c));
           expected.loss += value;
           expected.dual += worth;
-          expected.rounded += value - worth + a * (1.0 - m);
+          expected.rounded += value - worth + a * (offset - m);
           expected.balance += a * y;
           for (int64_t p = 0; p < d1; ++p) {
             const double zp = p < 9 ? toy.data.x(i, p) : 0.25;
@@ -102,7 +108,7 @@ TEST(the_first_point_counts_duals_from_nothing) {
   newton_point(toy.view, rows.view(), {0, 50}, 0.0, {0.0, 0.5}, 0.0, out.data());
   for (int64_t i = 0; i < 50; ++i) {
     const double a = dual(Loss::hinge, rows.slack[i], toy.cost(i, 0), 0.5);
-    toy.data.axpy(i, a * toy.view.label(i, 0), again, 1);
+    toy.data.axpy(i, a * toy.view.side(i, 0), again, 1);
   }
   for (int64_t j = 0; j < 5; ++j) CHECK_CLOSE(out[25 + j], again[j], 1e-12);
 }
@@ -120,7 +126,7 @@ TEST(slacks_change_along_a_direction_and_its_derivatives_are_those_of_the_loss) 
       double slope = 0.0;
       double curved = 0.0;
       for (int64_t i = 0; i < 300; ++i) {
-        const int y = toy.view.label(i, 0);
+        const int y = toy.view.side(i, 0);
         if (y == 0) {
           CHECK(rows.change[i] == old[i]);
           continue;

@@ -101,7 +101,7 @@ struct Naive {
     const int64_t stride = problem->stride();
     std::vector<int64_t> rows, violators;
     for (int64_t row : batch) {
-      const int y = problem->view.label(row, k);
+      const int y = problem->view.side(row, k);
       if (y == 0) continue;
       rows.push_back(row);
       if (y * problem->data.dot(row, w, stride, k) >= 1.0) continue;
@@ -113,7 +113,7 @@ struct Naive {
     const double eta = 1.0 / (problem->lam[k] * time * static_cast<double>(rows.size()));
     scale(k, 1.0 - 1.0 / time);
     for (int64_t row : violators) {
-      const double factor = eta * problem->cost(row, k) * problem->view.label(row, k);
+      const double factor = eta * problem->cost(row, k) * problem->view.side(row, k);
       problem->data.axpy(row, factor, w, stride, k);
     }
     double norm = 0.0;

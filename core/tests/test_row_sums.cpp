@@ -18,7 +18,7 @@ TEST(sums_by_duals_are_those_of_a_list_of_rows) {
         if (random.below(of) != 0) continue;
         a[row] = random.real(0.0, 1.0);
         rows.push_back(row);
-        factors.push_back(a[row] * problem.view.label(row, 0) / problem.s[0]);
+        factors.push_back(a[row] * problem.view.side(row, 0) / problem.s[0]);
       }
       std::vector<double> expected(problem.weights_size(), 0.25), found = expected;
       add_rows(problem.view, rows.data(), static_cast<int64_t>(rows.size()), factors.data(),

@@ -61,7 +61,7 @@ struct SgdRun {
 void present(const ToyProblem& problem, int64_t row, SgdRun& run) {
   const int64_t lanes = problem.view.lanes;
   for (int64_t k = 0; k < lanes; ++k) {
-    const int y = problem.view.label(row, k);
+    const int y = problem.view.side(row, k);
     if (y == 0) continue;
     const double cost = problem.cost(row, k);
     for (int64_t m = 0; m < run.multiplicity; ++m) {

@@ -201,6 +201,7 @@ struct ProblemOptions {
   double bias = 0.5;
   bool weighted = false;  // sample weights 1/2, 1 and 2, else null
   bool absent = false;    // a third of the labels is 0
+  bool shifted = false;   // offsets of margins from 1/2 to 2, else null
   std::uint64_t seed = 1;
 };
 
@@ -214,18 +215,18 @@ struct ToyProblem {
   }
   std::size_t pairs() const { return static_cast<std::size_t>(view.n() * view.lanes); }
   double cost(int64_t row, int64_t lane) const {
-    const double factor = view.label(row, lane) > 0 ? positive[lane] : negative[lane];
+    const double factor = view.side(row, lane) > 0 ? positive[lane] : negative[lane];
     return weight.empty() ? factor : factor * weight[row * view.lanes + lane];
   }
   double total_cost(int64_t lane) const {
     double sum = 0.0;
-    for (int64_t i = 0; i < view.n(); ++i) sum += view.label(i, lane) != 0 ? cost(i, lane) : 0.0;
+    for (int64_t i = 0; i < view.n(); ++i) sum += view.side(i, lane) != 0 ? cost(i, lane) : 0.0;
     return sum;
   }
 
   ToyRows data;
   std::vector<std::int8_t> labels;
-  std::vector<double> weight, positive, negative, s, lam, squared_norms;
+  std::vector<double> weight, targets, positive, negative, s, lam, squared_norms;
   ProblemView view;
 
  private:
@@ -238,6 +239,9 @@ struct ToyProblem {
       const bool out = o.absent && random.below(3) == 0;
       labels.push_back(static_cast<std::int8_t>(out ? 0 : 2 * random.below(2) - 1));
       if (o.weighted) weight.push_back(std::ldexp(1.0, static_cast<int>(random.below(3)) - 1));
+    }
+    for (int64_t p = 0; o.shifted && p < o.n * o.lanes; ++p) {
+      targets.push_back(random.real(0.5, 2.0));
     }
     for (int64_t k = 0; k < o.lanes; ++k) {
       positive.push_back(1.0 + 0.5 * static_cast<double>(k));
@@ -253,6 +257,11 @@ struct ToyProblem {
       view.weight = weight.data();
       view.weight_row_stride = o.lanes;
       view.weight_lane_stride = 1;
+    }
+    if (o.shifted) {
+      view.targets = targets.data();
+      view.target_row_stride = o.lanes;
+      view.target_lane_stride = 1;
     }
     view.positive = positive.data();
     view.negative = negative.data();

@@ -70,7 +70,7 @@ _LAZY = {
     "save": "pegasos.estimators.stored",
     "show_versions": "pegasos.versions",
 }
-_PARTS = ("data", "export", "trackers")
+_PARTS = ("data", "export", "losses", "trackers")
 
 
 def __getattr__(name: str) -> Any:

@@ -2,8 +2,8 @@
 
 Any w gives an upper bound P(w) on the optimum, any feasible a a lower bound D(a) (the formulas
 are in ``pegasos.problem``). A dual point is first made feasible and as tight as one number can:
-with a free intercept the heavier class is scaled down until sum a y = 0, then all of a is scaled
-by the theta that maximises D(theta a) in the box. So D >= 0 always.
+with a free intercept the heavier side, by the sign of beta = a y, is scaled down until sum beta
+is 0; then all of a is scaled by the theta that maximises D(theta a) in the box. So D >= 0 always.
 
 With a free intercept the repaired duals balance up to rounding only; ``rounding`` covers that at
 the b of the model it belongs to.
@@ -77,7 +77,7 @@ class Certificate:
 
     @classmethod
     def untrained(cls, objective: Floats) -> Certificate:
-        """That of w = 0 and a = 0, whose objective is sum c / N, and D = 0: it needs no pass."""
+        """That of w = 0 and a = 0, with P as it is there and D = 0: it needs no pass."""
         return cls(objective, np.zeros_like(objective), 8 * UNIT_ROUNDOFF * objective)
 
     def lane(self, k: Any) -> Certificate:
@@ -117,9 +117,9 @@ def relative_gap(primal: Floats, dual: Floats) -> Floats:
 class GapSums:
     """Sums over some of the rows; those of disjoint rows merge into those of their union."""
 
-    sums: Floats  # (K, 11), columns _core.GAP_SUMS
-    U_positive: Floats  # sum of a x over y = +1; of a y x over all rows if U_negative is None
-    U_negative: Floats | None  # sum of a x over y = -1; kept apart for a free intercept
+    sums: Floats  # (K, 15), columns _core.GAP_SUMS
+    U_positive: Floats  # sum of |a| x over beta > 0; of a y x over all rows if U_negative is None
+    U_negative: Floats | None  # sum of |a| x over beta < 0; kept apart for a free intercept
 
     @classmethod
     def zeros(cls, problem: Problem) -> GapSums:
@@ -226,19 +226,23 @@ def certificate(
         product_error = problem.rows.condition * m * e * np.sqrt(w2)
         largest = np.sqrt(problem.rows.squared_norms.max())
         slope, slope_norm = total.column("slope"), total.column("slope_norm")
-        if problem.loss == "hinge":
+        level_slope = total.column("level_slope")
+        if not problem.loss.curved:
             # No row can have lost or gained its loss that is not counted; if it can, all are.
-            reach = (product_error + 4 * e * np.sqrt(w2)) * largest + 4 * e * (1 + np.abs(b))
-            counted = reach <= _core.NEAR
+            offset = problem.largest_offset
+            reach = (product_error + 4 * e * np.sqrt(w2)) * largest + 4 * e * (offset + np.abs(b))
+            counted = reach <= _core.NEAR * problem.unit
             slope = np.where(counted, slope, problem.cost)
             slope_norm = np.where(counted, slope_norm, total.column("cost_norm"))
+            level_slope = np.where(counted, level_slope, problem.cost * np.maximum(offset - 1, 0))
         primal_error = product_error * slope_norm + e * (
-            sums * ((1 + np.abs(b)) * slope + 2 * loss) + (d + 3) * s / 2 * w2
+            sums * ((1 + np.abs(b)) * slope + level_slope + 2 * loss) + (d + 3) * s / 2 * w2
         )
-        if problem.loss == "squared_hinge":
+        if problem.loss.curved:
             primal_error += product_error**2 * largest * total.column("cost_norm")
 
-        a_sum, squares, up, down = _balanced(total)
+        size, level, squares, up, down = _balanced(total)
+        a_sum = size + level
         v2 = np.zeros(K)  # |w(a)|^2, of a sensible size where |s w(a)|^2 may leave float64
         for lo, hi in feature_blocks(W, give_up):
             V = total.U_positive[lo:hi, :K] * up
@@ -250,16 +254,16 @@ def certificate(
         v2, squares = np.where(usable, v2, 0.0), np.where(usable, squares, 0.0)
         curvature = s * v2 + 2 * squares
         theta = np.divide(a_sum, curvature, out=np.ones(K), where=curvature > 0)
-        if problem.loss == "hinge":
+        if problem.loss.bounded:
             theta = np.minimum(theta, 1)
-        theta = theta * usable
+        theta = np.where(a_sum < 0, 0.0, theta) * usable
         dual = theta * (a_sum - theta * curvature / 2) / N
 
         # Rounding of D: each component of sum a y x is a sum of `support` terms.
         v_error = (total.column("support") + 3) * e * total.column("dual_norm") / s
         v_error = v_error * problem.rows.condition
         dual_error = theta * (
-            sums * e * (1 + np.abs(b)) * a_sum
+            sums * e * ((1 + np.abs(b)) * size + total.column("level_size"))
             + theta * s * (2 * np.sqrt(v2) * v_error + v_error**2 + (d + 3) * e * v2) / 2
             + theta * (sums + 4) * e * squares
         )
@@ -268,16 +272,20 @@ def certificate(
         return Certificate(primal, dual, (primal_error + dual_error) / N)
 
 
-def _balanced(total: GapSums) -> tuple[Floats, Floats, Floats, Floats]:
-    """Sum of a and of a^2 / 4c, with the factors of y = +1 and -1 that make sum a y = 0.
+def _balanced(total: GapSums) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+    """Sums of |a|, o a - |a| and kappa a^2 / 2, with factors of both sides that make sum beta = 0.
 
-    The factors are 1 where the intercept is not free; U_positive then holds both classes.
+    The factors are 1 where the intercept is not free; U_positive then holds both sides.
     """
     positive, negative = total.column("dual_positive"), total.column("dual_negative")
+    levels = total.column("level_positive"), total.column("level_negative")
     squares = total.column("square_positive"), total.column("square_negative")
     if total.U_negative is None:
-        return positive + negative, squares[0] + squares[1], np.ones_like(positive), 0 * positive
+        both = positive + negative
+        level, square = levels[0] + levels[1], squares[0] + squares[1]
+        return both, level, square, np.ones_like(positive), 0 * positive
     lighter = np.minimum(positive, negative)
     up = np.divide(lighter, positive, out=np.zeros_like(lighter), where=positive > 0)
     down = np.divide(lighter, negative, out=np.zeros_like(lighter), where=negative > 0)
-    return 2 * lighter, up**2 * squares[0] + down**2 * squares[1], up, down
+    level = up * levels[0] + down * levels[1]
+    return 2 * lighter, level, up**2 * squares[0] + down**2 * squares[1], up, down

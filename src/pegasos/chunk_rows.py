@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pegasos import sparse
 from pegasos.checksums import of_arrays, of_rows
 from pegasos.data.csr import make_csr
-from pegasos.data.dataset import ALIGNED, Chunks, Data
+from pegasos.data.dataset import Chunks, Data
 from pegasos.rows import Rows, as_rows
 from pegasos.sites import Blocks
 from pegasos.sites.base import Ranges
@@ -95,11 +95,6 @@ class ChunkRows(Blocks):
     def parts(self) -> Ranges:
         """The rows of each block."""
         return self._ranges
-
-    @property
-    def aligned(self) -> bool:
-        """Whether blocks begin where samples of rows do."""
-        return not np.any(self._ends[:-1] % ALIGNED)
 
     def block(
         self,

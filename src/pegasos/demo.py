@@ -1,13 +1,10 @@
-"""``make demo``: watch the proven gap fall on news-like text, beside scikit-learn.
-
-    python -m pegasos.demo [--rows N] [--picture FILE]
+"""``pegasos demo``: watch the proven gap fall on news-like text, beside scikit-learn.
 
 The data are generated (``pegasos.data.synthetic``): a stand-in of RCV1's shape, not RCV1.
 """
 
 from __future__ import annotations
 
-import argparse
 import time
 import warnings
 from pathlib import Path
@@ -46,17 +43,6 @@ def run(train: int = ROWS, picture: Path = PICTURE, seed: int = 0) -> None:
     _table(rows, X, y, X_test, y_test)
     _draw(X, y, rows, picture)
     print(f"\nThe gap curves are in {picture}")
-
-
-def main() -> None:
-    """``python -m pegasos.demo``."""
-    parser = argparse.ArgumentParser(prog="pegasos.demo", description=__doc__.split("\n")[0])
-    parser.add_argument("--rows", type=int, default=ROWS, help="documents to train on")
-    parser.add_argument("--picture", type=Path, default=PICTURE)
-    options = parser.parse_args()
-    if options.rows < FEWEST_ROWS:
-        parser.error(f"--rows must be at least {FEWEST_ROWS}, got {options.rows}")
-    run(options.rows, options.picture)
 
 
 def _show(record: Record) -> None:
@@ -129,7 +115,3 @@ def _draw(X: Any, y: Any, rows: list[Any], path: Path) -> None:
     axes.legend(fontsize=8)
     figure.savefig(path, dpi=120)
     plt.close(figure)
-
-
-if __name__ == "__main__":
-    main()

@@ -55,6 +55,11 @@ class Interruption:
         handler = signal.getsignal(signal.SIGINT)
         (handler if callable(handler) else signal.default_int_handler)(signal.SIGINT, frame)
 
+    @classmethod
+    def forget(cls) -> None:
+        """Take the next Ctrl-C for a first one, however soon it comes after the last."""
+        cls._last = -float("inf")
+
     def handle(self, number: int, frame: FrameType | None) -> None:
         """Take note of a Ctrl-C, here and in the runs around this one; raise on a second."""
         if self.requested or time.monotonic() - Interruption._last < _TWICE_SECONDS:

@@ -30,12 +30,13 @@ from pegasos.certificate import (
     feature_blocks,
     never,
 )
+from pegasos.losses import Hinge
 from pegasos.problem import Problem
 
 
 def as_joint(problem: Problem) -> Problem:
     """One problem of the classes that are the lanes of ``problem``, labelled against the rest."""
-    if problem.intercept == "free" or problem.loss != "hinge" or problem.lanes < 2:
+    if problem.intercept == "free" or problem.loss != Hinge() or problem.lanes < 2:
         raise ValueError("Crammer-Singer has the hinge loss, several classes and no free intercept")
     parts = [problem.costs(lo, hi)[_own(problem, lo, hi)].sum() for lo, hi in blocks(problem)]
     cost = float(np.sum(parts))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pegasos import sparse
 from pegasos.certificate import Certificate, Floats
 from pegasos.data.dataset import Data
-from pegasos.steps.base import Step
+from pegasos.steps import Step
 from pegasos.tasks.decision import chosen, decision
 from pegasos.tasks.probability import Calibrator, class_probabilities
 

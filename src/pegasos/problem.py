@@ -3,16 +3,17 @@
 Lane k, with N the sum of the sample weights of its rows, c_i = sample weight times class weight,
 and s = lam N (given lam) or s = 1/C (given C):
 
-    P(w, b) = 1/N [ s/2 |w|^2 + sum_i c_i max(0, 1 - y_i (w.x_i + b)) ]            the primal
-    D(a)    = 1/N [ sum_i a_i - s/2 |w(a)|^2 ],   w(a) = 1/s sum_i a_i y_i x_i,
-              0 <= a_i <= c_i                                                      the dual
+    P(w, b) = 1/N [ s/2 |w|^2 + sum_i phi_i(o_i - y_i (w.x_i + b)) ]               the primal
+    D(a)    = 1/N [ sum_i g_i(a_i) - s/2 |w(a)|^2 ],   w(a) = 1/s sum_i a_i y_i x_i,
+              a_i in the box of the loss                                           the dual
 
-The squared hinge has c_i max(0, .)^2 in P, and a_i - a_i^2 / (4 c_i) for a_i in D, with a_i >= 0.
+with phi the loss and g its conjugate (``pegasos.losses``): c_i max(0, .) and o_i a_i, for
+0 <= a_i <= c_i, of the hinge. The offset o is 1 for classes; with targets, it is the row's target.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -20,13 +21,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from pegasos import _core, threads
 from pegasos.arguments import floats, number
+from pegasos.losses import Loss, named
 from pegasos.rows import Rows, as_rows
 from pegasos.sites import MEMORY, Blocks, Site
 
 Intercept = Literal["none", "regularized", "free"]
 """b = 0; b penalised with w through a constant feature; b not penalised."""
-
-Loss = Literal["hinge", "squared_hinge"]
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Problem:
     """K lanes over the same rows; how they are solved is not its business."""
 
     rows: Rows
-    labels: NDArray[np.int8]  # (n, K): -1, 0 (the row is not in this lane), +1
+    labels: NDArray[np.int8]  # (n, K): the side, -1 or +1; or 0, the row is not in this lane
     weight: NDArray[np.float64] | None  # (n, K), often a broadcast view; None: all one
     positive: NDArray[np.float64]  # (K,) class weight of y = +1
     negative: NDArray[np.float64]  # (K,) class weight of y = -1
@@ -48,6 +48,8 @@ class Problem:
     cost: NDArray[np.float64]  # (K,) sum of c
     site: Site = MEMORY  # where the rows are
     joint: bool = False  # the lanes are the classes of one problem (``pegasos.joint``)
+    targets: NDArray[np.float64] | None = None  # (n, K), may be a broadcast view; None: all one
+    unit: NDArray[np.float64] = field(default_factory=lambda: np.ones(1))  # (K,) size of margins
 
     @property
     def n(self) -> int:
@@ -63,11 +65,6 @@ class Problem:
     def bias(self) -> float:
         """Value of the constant feature; 0 unless the intercept is regularized."""
         return self.rows.core.bias
-
-    @property
-    def untrained(self) -> NDArray[np.float64]:
-        """(K,) P of w = 0."""
-        return self.cost / self.total_weight
 
     @property
     def visit_values(self) -> float:
@@ -99,6 +96,22 @@ class Problem:
         )
 
     @property
+    def at_zero(self) -> NDArray[np.float64]:
+        """(K,) P of w = 0 and b = 0."""
+        if self.targets is None:
+            losses = self.loss.value(1.0, self.cost)
+        else:
+            losses = self.loss.value(self.targets, self.costs()).sum(axis=0)
+        return np.asarray(losses / self.total_weight)
+
+    @property
+    def largest_offset(self) -> NDArray[np.float64]:
+        """(K,) |o| of the rows, at most; 1 for classes."""
+        if self.targets is None:
+            return np.ones(self.lanes)
+        return np.asarray(np.abs(self.targets).max(axis=0, initial=0.0))
+
+    @property
     def lam(self) -> NDArray[np.float64]:
         """(K,) s / rows of the lane: the lam of the papers' stochastic steps."""
         return self.s / self.lane_rows
@@ -107,6 +120,13 @@ class Problem:
     def weights_shape(self) -> tuple[int, int]:
         """Shape of the lanes' weights: features and the constant one x padded lanes."""
         return self.rows.d + 1, _core.padded_lanes(self.lanes)
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """How long axes of a run's arrays are (``pegasos.state``)."""
+        features, padded = self.weights_shape
+        sizes = {"lanes": self.lanes, "weights": features, "padded": padded}
+        return sizes | {"rows": self.n} if self.site.here else sizes
 
     def costs(self, lo: int = 0, hi: int | None = None) -> NDArray[np.float64]:
         """c of rows lo..hi-1 as an (hi - lo, K) array; 0 where the row is not in the lane."""
@@ -117,12 +137,25 @@ class Problem:
             costs *= self.weight[lo:hi]
         return costs
 
+    def offsets(self, lo: int = 0, hi: int | None = None) -> NDArray[np.float64]:
+        """o of rows lo..hi-1 as an (hi - lo, K) array, not to be written to."""
+        if self.targets is None:
+            return np.broadcast_to(1.0, self.labels[lo:hi].shape)
+        return self.targets[lo:hi]
+
+    def worth(self, duals: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(K,) sum of o a."""
+        if self.targets is None:
+            return np.asarray(duals.sum(axis=0))
+        return np.asarray(np.einsum("nk,nk->k", duals, self.targets))
+
     def core_over(self, block: Rows, lo: int, hi: int) -> _core.Problem:
         """The core's problem over a block that has rows lo..hi-1."""
         return _core.Problem(
             block.core, np.ascontiguousarray(self.labels[lo:hi]),
             None if self.weight is None else self.weight[lo:hi], self.positive, self.negative,
-            self.s, self.lam, self.rows.squared_norms[lo:hi], self.loss, self.threads,
+            self.s, self.lam, self.rows.squared_norms[lo:hi], self.loss.core, self.threads,
+            None if self.targets is None else self.targets[lo:hi], self.unit,
         )  # fmt: skip
 
     def take(self, lanes: NDArray[np.intp], threads: int | None = None) -> Problem:
@@ -146,6 +179,8 @@ class Problem:
             self.loss,
             self.threads if threads is None else threads,
             site,
+            None if self.targets is None else _lanes_of(self.targets, lanes),
+            self.unit[lanes],
         )
 
     def at(self, C: float) -> Problem:
@@ -164,6 +199,8 @@ class Problem:
             self.loss,
             self.threads,
             self.site,
+            self.targets,
+            self.unit,
         )
         return replace(changed, joint=self.joint, cost=self.cost)
 
@@ -195,10 +232,7 @@ class Problem:
 
     def largest_duals(self, lo: int = 0, hi: int | None = None) -> NDArray[np.float64]:
         """The upper bounds of the duals of rows lo..hi-1."""
-        costs = self.costs(lo, hi)
-        if self.loss == "squared_hinge":
-            costs[costs > 0] = np.inf
-        return costs
+        return self.loss.largest_duals(self.costs(lo, hi))
 
 
 def make_problem(
@@ -212,7 +246,7 @@ def make_problem(
     sample_weight: ArrayLike | None = None,
     positive: ArrayLike = 1.0,
     negative: ArrayLike = 1.0,
-    loss: Loss = "hinge",
+    loss: str | Loss = "hinge",
     n_jobs: int | None = 1,
     site: Site | None = None,
 ) -> Problem:
@@ -263,7 +297,7 @@ def make_problem(
         regularization(lam, C, total),
         total,
         intercept,
-        loss,
+        named(loss),
         threads.resolve(n_jobs, rows.n * rows.row_size * K),
         site,
     )
@@ -297,31 +331,37 @@ def lanes_over(
     loss: Loss,
     threads: int = 1,
     site: Site = MEMORY,
+    targets: NDArray[np.float64] | None = None,
+    unit: NDArray[np.float64] | None = None,
 ) -> Problem:
     """The lanes with these labels over the rows, which may be some of those that N counts.
 
-    Nothing is checked: labels are 0 where the weight is, and ``weight`` broadcasts to them.
+    Nothing is checked: labels are 0 where the weight is; ``weight`` and ``targets`` broadcast to
+    them. ``unit`` is the size of margins per lane, 1 if None.
     """
     if weight is not None:
         weight = np.broadcast_to(weight, labels.shape)
+    if targets is not None:
+        targets = np.broadcast_to(targets, labels.shape)
+    if unit is None:
+        unit = np.ones(labels.shape[1])
     lane_rows = np.count_nonzero(labels, axis=0).astype(np.int64)
     cost = positive * _sum(labels > 0, weight) + negative * _sum(labels < 0, weight)
     core = _core.Problem(
         rows.core, labels, weight, positive, negative, s, s / np.maximum(lane_rows, 1),
-        rows.squared_norms, loss,
-        threads,
+        rows.squared_norms, loss.core, threads, targets, unit,
     )  # fmt: skip
     return Problem(
         rows, labels, weight, positive, negative, s, total_weight, intercept, loss, threads, core,
-        lane_rows, cost, site,
+        lane_rows, cost, site, targets=targets, unit=unit,
     )  # fmt: skip
 
 
-def _lanes_of(weight: NDArray[np.float64], lanes: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Columns of the weights; weights that all lanes share stay one column."""
-    if weight.strides[1] == 0:
-        return np.broadcast_to(weight[:, :1], (weight.shape[0], lanes.size))
-    return np.ascontiguousarray(weight[:, lanes])
+def _lanes_of(values: NDArray[np.float64], lanes: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Columns of weights or targets; those that all lanes share stay one column."""
+    if values.strides[1] == 0:
+        return np.broadcast_to(values[:, :1], (values.shape[0], lanes.size))
+    return np.ascontiguousarray(values[:, lanes])
 
 
 def _sum(mask: NDArray[np.bool_], weight: NDArray[np.float64] | None) -> NDArray[np.float64]:

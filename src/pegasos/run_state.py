@@ -15,12 +15,12 @@ from pegasos.history import History, Pace, Record
 from pegasos.interrupt import Interruption
 from pegasos.outcome import Outcome, StopReason
 from pegasos.run_options import RunOptions
-from pegasos.sites.policy import P, PolicyOf, State
+from pegasos.sites.policy import P, PolicyOf
 from pegasos.snapshot import Arrays, Lanes, Model
 from pegasos.solvers import Choice
-from pegasos.solvers.restored import expect
+from pegasos.state import State, expect
 
-_MONITOR, _MEMORY = "monitor/", "memory/"
+_STATE, _MONITOR, _MEMORY = "state/", "monitor/", "memory/"
 
 
 class RunState(Generic[P]):
@@ -58,7 +58,7 @@ class RunState(Generic[P]):
         self.model = Model(
             np.zeros((problem.weights_shape[0], K)), np.zeros(K),
             np.zeros((problem.n if self.has_duals else 0, K)),
-            Certificate.untrained(problem.untrained),
+            Certificate.untrained(problem.at_zero),
         )  # fmt: skip
         self.reasons: list[StopReason | None] = []
         self.waiting: list[Lanes] = []
@@ -128,10 +128,10 @@ class RunState(Generic[P]):
         about["live"] = snapshot.lanes_values([(self.live, self.spent)])
         about["schedule"] = snapshot.schedule_values(self.schedule)
         about["trend"] = self.trend
-        state, state_arrays = snapshot.state_arrays(self.state)
+        arrays |= snapshot.named(_STATE, self.state.arrays)
         if self.options.monitor is not None:
             arrays |= snapshot.named(_MONITOR, self.options.monitor.arrays())
-        return about | {"state": state}, arrays | state_arrays
+        return about, arrays
 
     def restore(self, about: dict[str, Any], arrays: Arrays) -> bool:
         """Go on from what ``saved`` gave; whether that is an end."""
@@ -166,8 +166,8 @@ class RunState(Generic[P]):
             expect(len(epochs) == len(gaps), "its trend is none")
             self.trend = (epochs, gaps)
             self.problem = self.of_lanes(self.live)
-            state = snapshot.state_of(about["state"], arrays)
-            self.state, self.warm = self.policy.resumed(self.problem, state), False
+            found = snapshot.under(_STATE, arrays)
+            self.state, self.warm = self.policy.resumed(self.problem, found), False
             if monitor is not None:
                 monitor.restore(snapshot.under(_MONITOR, arrays), self.records)
         self.resumed = True

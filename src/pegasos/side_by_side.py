@@ -81,7 +81,7 @@ def run_lanes(problem: Problem, plan: Plan, options: RunOptions) -> Outcome:
     members = Members(
         make=[member(k) for k in range(K)],
         rows=problem.n,
-        untrained=problem.untrained,
+        untrained=problem.at_zero,
         threads=problem.threads,
         start_duals=None if start is None else [start[:, [k]] for k in range(K)],
     )

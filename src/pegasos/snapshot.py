@@ -15,14 +15,12 @@ from numpy.typing import NDArray
 from pegasos.certificate import Certificate, Floats
 from pegasos.history import Record
 from pegasos.schedule import Schedule
-from pegasos.sites.policy import State
-from pegasos.solvers.restored import expect
+from pegasos.state import expect
 
 Arrays = dict[str, NDArray[Any]]
 Lanes = tuple[NDArray[np.intp], int]
 """Lanes that are trained together, and the rows that were visited for them before."""
 
-_STATE = "state/"
 _BOUNDS = ("primal", "dual", "rounding")
 
 
@@ -52,17 +50,6 @@ class Model:
         proof = Certificate(*(arrays[name] for name in _BOUNDS))
         expect((proof.dual <= proof.primal + proof.rounding).all(), "its bounds contradict")
         return cls(arrays["W"], arrays["b"], arrays["duals"], proof)
-
-
-def state_arrays(state: State) -> tuple[dict[str, Any], Arrays]:
-    """A solver's state."""
-    about = {"weights": sorted(state.weights), "per_lane": sorted(state.per_lane)}
-    return about, named(_STATE, state.arrays)
-
-
-def state_of(about: dict[str, Any], arrays: Arrays) -> State:
-    """From what ``state_arrays`` gave."""
-    return State(under(_STATE, arrays), frozenset(about["weights"]), frozenset(about["per_lane"]))
 
 
 def named(prefix: str, arrays: Arrays) -> Arrays:

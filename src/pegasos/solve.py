@@ -20,13 +20,14 @@ from pegasos.checkpoint.saving import Saving
 from pegasos.data.dataset import Chunks
 from pegasos.devices import gpu_part, on_device, to_host
 from pegasos.limits import Limits
+from pegasos.losses import Loss, named
 from pegasos.outcome import Callback
-from pegasos.problem import Intercept, Loss, Problem, make_problem
+from pegasos.problem import Intercept, Problem, make_problem
 from pegasos.result import Result
 from pegasos.run_options import RunOptions
 from pegasos.side_by_side import run_any
 from pegasos.sites import Blocks
-from pegasos.solvers import Solver, by_name, choice_of
+from pegasos.solvers import SOLVERS, Solver, by_name, choice_of
 
 
 def solve(
@@ -36,7 +37,7 @@ def solve(
     lam: ArrayLike | None = None,
     C: ArrayLike | None = None,
     solver: str | Solver = "auto",
-    loss: Loss = "hinge",
+    loss: str | Loss = "hinge",
     intercept: Literal["auto"] | Intercept = "auto",
     intercept_scaling: float = 1.0,
     tol: float = 1e-3,
@@ -67,7 +68,7 @@ def solve(
     solver : a name (``auto``, ``dual``, ``interior``, ``newton``, ``pegasos``, ``sgdr``,
         ``sgds``, ``sgdm``) or a configured solver. ``auto`` takes one of the exact ones (``dual``,
         ``interior``, ``newton``), or several in turn; the result says which and why.
-    loss : ``"hinge"``, or ``"squared_hinge"`` (exact solvers only).
+    loss : ``"hinge"``, or ``"squared_hinge"`` (exact solvers only); or one of ``pegasos.losses``.
     intercept : ``"none"``, ``"regularized"`` (a constant feature ``intercept_scaling``, penalised
         with w) or ``"free"`` (not penalised). ``"auto"`` is free for the exact solvers and
         regularized for the stochastic ones, or if ``intercept_scaling`` is given.
@@ -102,7 +103,7 @@ def solve(
     began = time.perf_counter()
     config = by_name(solver)
     tol = check_tol(tol)
-    check_loss(loss, config)
+    lost = check_loss(loss, config)
     saving = Saving(checkpoint, checkpoint_every, resume)
     saving.check()
     limits = Limits(max_time, max_epochs, max_steps)
@@ -127,7 +128,7 @@ def solve(
         if saving.asked:
             raise ValueError("checkpoints are of runs on the CPU: leave checkpoint or device out")
         outcome, single = gpu_part("solving").solve_on_device(
-            X, y, sample_weight, device, lam=lam, C=C, solver=config, loss=loss, intercept=mode,
+            X, y, sample_weight, device, lam=lam, C=C, solver=config, loss=lost, intercept=mode,
             intercept_scaling=intercept_scaling, options=options,
         )  # fmt: skip
         return Result.of(outcome, single=single)
@@ -140,7 +141,7 @@ def solve(
         intercept=mode,
         intercept_scaling=intercept_scaling,
         sample_weight=sample_weight,
-        loss=loss,
+        loss=lost,
         n_jobs=n_jobs,
     )
     options = replace(options, scalar=single)
@@ -151,8 +152,9 @@ def solve(
         found = describe(
             X, labels, sample_weight, n_jobs,
             {
-                "lam": lam, "C": C, "solver": config or "auto", "loss": loss, "intercept": mode,
-                "intercept_scaling": intercept_scaling, "tol": tol, "seed": options.seed,
+                "lam": lam, "C": C, "solver": config or "auto", "loss": lost.name,
+                "intercept": mode, "intercept_scaling": intercept_scaling, "tol": tol,
+                "seed": options.seed,
                 "record_every": record_every,
             },
         )  # fmt: skip
@@ -209,7 +211,7 @@ def certify(
     sample_weight: ArrayLike | None = None,
     positive: ArrayLike = 1.0,
     negative: ArrayLike = 1.0,
-    loss: Loss = "hinge",
+    loss: str | Loss = "hinge",
 ) -> Certificate:
     """Check a proof: the certificate of any model and any duals, recomputed from the data.
 
@@ -218,7 +220,7 @@ def certify(
     outside the box 0 <= a <= c are refused. Without duals the bound is D = 0. With a free
     intercept the certificate is that of the best b for w; ``b`` may be left out.
     """
-    check_loss(loss)
+    lost = check_loss(loss)
     check_scaling(intercept, intercept_scaling)
     X, y, w, b, duals, sample_weight = (
         to_host(value) for value in (X, y, w, b, duals, sample_weight)
@@ -234,7 +236,7 @@ def certify(
         sample_weight=sample_weight,
         positive=positive,
         negative=negative,
-        loss=loss,
+        loss=lost,
     )
     W, intercepts = _model(problem, w, b)
     a = np.zeros((problem.n, problem.lanes)) if duals is None else _feasible(problem, duals)
@@ -268,15 +270,17 @@ def check_scaling(intercept: str, intercept_scaling: float) -> None:
         )
 
 
-def check_loss(loss: str, solver: Solver | None = None) -> None:
-    """Raise ValueError for a loss that is none, or that ``solver`` does not train."""
-    if loss not in get_args(Loss):
-        raise ValueError(f"loss must be 'hinge' or 'squared_hinge', got {loss!r}")
-    if solver is not None and loss not in solver.losses:
+def check_loss(loss: str | Loss, solver: Solver | None = None) -> Loss:
+    """The loss; raises ValueError for one that is none, or that ``solver`` does not train."""
+    found = named(loss)
+    if solver is not None and found.name not in solver.losses:
+        trained = " and ".join(sorted(solver.losses))
+        able = [repr(name) for name, one in SOLVERS.items() if found.name in one.losses]
         raise ValueError(
-            f"solver {solver.name!r} trains the hinge loss only; loss={loss!r} needs "
-            "solver='dual', 'interior' or 'newton'"
+            f"solver {solver.name!r} trains the {trained} loss only; loss={found.name!r} needs "
+            f"solver={', '.join(able[:-1])} or {able[-1]}"
         )
+    return found
 
 
 def _labels(y: ArrayLike) -> tuple[NDArray[np.int8], bool]:

@@ -12,7 +12,7 @@ import csv
 import json
 import os
 from abc import ABC, abstractmethod
-from typing import Any, Literal, TextIO
+from typing import IO, Any
 
 import numpy as np
 
@@ -37,52 +37,28 @@ def numbers(record: Record) -> dict[str, float | None]:
 
 
 class _FileLogger(ABC):
-    """Writes a line for every record; the file is there from the first one on."""
+    """Adds a line for every record; the file is there from the first one on."""
 
     def __init__(self, path: str | os.PathLike[str], *, append: bool = False) -> None:
         """``append`` goes on after what is in the file; without, that is replaced."""
         self.path, self.append = os.fspath(path), append
-        self._file: TextIO | None = None
 
     def __call__(self, record: Record) -> None:
         """Write the record, and bring it to disk as far as the system's buffers."""
-        file = self._opened() if self._file is None else self._file
-        self.write(file, record)
-        file.flush()
-
-    def _opened(self) -> TextIO:
-        mode: Literal["a", "w"] = "a" if self.append else "w"
-        file = open(self.path, mode, newline="", encoding="utf-8")  # noqa: SIM115
-        self._file, self.append = file, True  # a second fit with the same logger goes on
-        self.begin(file)
-        return file
-
-    def begin(self, file: TextIO) -> None:  # noqa: B027 - most have no heading
-        """Before the first record."""
+        mode = "a" if self.append else "w"
+        with open(self.path, mode, newline="", encoding="utf-8") as file:
+            self.append = True  # a second fit with the same logger, or a copy of it, goes on
+            self.write(file, record)
 
     @abstractmethod
-    def write(self, file: TextIO, record: Record) -> None:
+    def write(self, file: IO[str], record: Record) -> None:
         """One record."""
-
-    def close(self) -> None:
-        """Close the file; another record opens it again."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
-
-    def __del__(self) -> None:
-        """Close the file."""
-        self.close()
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Without the file: a copy opens it again, and appends."""
-        return {"path": self.path, "append": self.append, "_file": None}
 
 
 class JSONLinesLogger(_FileLogger):
     """A JSON object a line: the columns, and of several problems ``relative_gaps`` of each."""
 
-    def write(self, file: TextIO, record: Record) -> None:
+    def write(self, file: IO[str], record: Record) -> None:
         """One record."""
         line: dict[str, Any] = dict(numbers(record))
         if np.ndim(record.relative_gap):
@@ -94,15 +70,12 @@ class JSONLinesLogger(_FileLogger):
 class CSVLogger(_FileLogger):
     """A line of comma-separated values, under a heading; empty where nothing is known."""
 
-    def begin(self, file: TextIO) -> None:
-        """The heading, if the file is empty."""
+    def write(self, file: IO[str], record: Record) -> None:
+        """One record, under a heading if it is the first of the file."""
+        rows, found = csv.writer(file), numbers(record)
         if file.tell() == 0:
-            csv.writer(file).writerow(COLUMNS)
-
-    def write(self, file: TextIO, record: Record) -> None:
-        """One record."""
-        found = numbers(record)
-        csv.writer(file).writerow(["" if found[c] is None else found[c] for c in COLUMNS])
+            rows.writerow(COLUMNS)
+        rows.writerow(["" if found[c] is None else found[c] for c in COLUMNS])
 
 
 class MLflowLogger:

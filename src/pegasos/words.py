@@ -21,14 +21,7 @@ _UNSHOWN = re.compile(
 
 def visible(text: str) -> str:
     """The text with an escape such as ``\\x1b`` in place of each character that is not shown."""
-    return _UNSHOWN.sub(_escape, text)
-
-
-def _escape(found: re.Match[str]) -> str:
-    code = ord(found[0])
-    return (
-        f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 65536 else f"\\U{code:08x}"
-    )
+    return _UNSHOWN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def worst(certificate: Certificate) -> float:

@@ -85,21 +85,6 @@ def test_solve_in_pieces_gives_the_same_bits(solver, lanes, kill, tmp_path):
         assert found.history["examples"].tolist() == expected.history["examples"].tolist()
 
 
-@pytest.mark.parametrize("intercept", ["none", "regularized", "free"])
-@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-@pytest.mark.parametrize("solver", ["dual", "interior", "newton", "auto"])
-def test_exact_solvers_in_pieces(solver, loss, intercept, kill, tmp_path):
-    data = toy(200, 6, seed=1)
-    options = {"solver": solver, "C": 10.0, "tol": 1e-6, "seed": 3, "loss": loss}
-    options["intercept"] = intercept
-    y = data.Y[:, 0]
-    run = partial(pegasos.solve, data.X, y, **options)
-    expected, found, count = in_pieces(kill, run, tmp_path / "run.ckpt", 4)
-    assert count > 0
-    assert found.w.tobytes() == expected.w.tobytes()
-    assert found.b == expected.b
-
-
 def test_a_solver_that_took_over_is_at_work_again(kill, tmp_path):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((3000, 60)) + 3
@@ -121,17 +106,6 @@ def test_a_finished_run_is_not_run_again(kill, tmp_path):
     assert again.w.tobytes() == first.w.tobytes()
     assert again.duals.tobytes() == first.duals.tobytes()
     assert again.history["gap"].tolist() == first.history["gap"].tolist()
-
-
-def test_a_limit_can_be_raised_afterwards(tmp_path):
-    data = toy(200, 6, seed=1)
-    y, options = data.Y[:, 0], {"C": 10.0, "solver": "dual", "tol": 1e-9, "seed": 3}
-    expected = pegasos.solve(data.X, y, **options)
-    short = pegasos.solve(data.X, y, max_epochs=5, checkpoint=tmp_path / "a", **options)
-    assert short.stop_reason == "max_epochs"
-    found = pegasos.solve(data.X, y, resume=tmp_path / "a", **options)
-    assert found.stop_reason == "converged"
-    assert found.w.tobytes() == expected.w.tobytes()
 
 
 def test_a_seed_that_was_drawn_is_kept(kill, tmp_path):
@@ -233,21 +207,6 @@ def test_cross_validation_in_pieces(multi_class, kill, tmp_path):
     assert count > 1
     assert found.scores_.tobytes() == expected.scores_.tobytes()
     assert found.coef_.tobytes() == expected.coef_.tobytes()
-
-
-@pytest.mark.parametrize(
-    "solver",
-    ["dual", "interior", "newton", "sgds", "sgdr", SGDM(), Pegasos(), Pegasos(batch_size=7)],
-    ids=str,
-)
-def test_chunks_in_pieces(solver, kill, tmp_path):
-    data = toy(700, 6, seed=1)
-    chunks = ArrayChunks(data.X, data.Y[:, 0], block_bytes=6000)
-    options = {"solver": solver, "C": 1.0, "tol": 1e-6, "seed": 3, "max_epochs": 30}
-    run = partial(pegasos.solve, chunks, **options)
-    expected, found, count = in_pieces(kill, run, tmp_path / "run.ckpt", 5)
-    assert count > 1
-    assert found.w.tobytes() == expected.w.tobytes()
 
 
 def test_threads_in_pieces(kill, tmp_path):

@@ -226,7 +226,7 @@ def test_npy_truncated_anywhere(tmp_path):
 
 
 def test_blocks_are_slices(tmp_path, monkeypatch):
-    monkeypatch.setattr("pegasos.data.slices.VALUES", 10)
+    monkeypatch.setattr("pegasos.data.dataset.VALUES", 10)
     write_npz(Data(CSR, Y), tmp_path / "a.npz")
     parts = list(blocks(tmp_path / "a.npz"))
     assert len(parts) > 3

@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import pegasos
-from pegasos import LinearSVC, LinearSVCCV, model_file, steps
+from pegasos import LinearSVC, LinearSVCCV, model_file
 from pegasos.estimators.stored import to_model
 from pegasos.testing.models import random_model
 
@@ -178,7 +178,7 @@ def known_steps(monkeypatch):
     def restore(kind, meta, arrays):
         return Lengths() if kind == "lengths" else Shift(**arrays)
 
-    monkeypatch.setattr(steps, "restore", restore, raising=False)
+    monkeypatch.setattr("pegasos.model_file.contents.restore", restore)
 
 
 @pytest.mark.usefixtures("known_steps")

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import pegasos
+from pegasos.testing.pieces import Uneven
 from pegasos.testing.toys import toy
 
 
@@ -38,3 +39,43 @@ def test_pegasos_of_all_rows_is_that_of_the_cpu():
     np.testing.assert_allclose(found.w, other.w, rtol=1e-9)
     np.testing.assert_allclose(found.duals, other.duals, rtol=1e-9)
     assert found.certificate.primal == pytest.approx(other.certificate.primal, rel=1e-12)
+
+
+def test_lanes_leave_when_they_are_proven():
+    data = toy(2000, 5, 3, seed=15, absent=0.1)
+    options = {"lam": [0.01, 1.0, 0.1], "intercept": "none", "tol": 0.1, "seed": 0}
+    solver = pegasos.Pegasos(batch_size=100, average=True)
+    found = pegasos.solve(
+        data.X, data.Y, device="cpu", solver=solver, record_every=1.0, max_epochs=200, **options
+    )
+    assert found.stop_reason == "converged"
+    first = [np.argmax(np.array(gaps) <= 0.1) for gaps in zip(*found.history["gap"], strict=True)]
+    assert len(set(first)) > 1  # the others went on without it
+    again = pegasos.certify(
+        data.X, data.Y, found.w, duals=found.duals, lam=options["lam"], intercept="none"
+    )
+    np.testing.assert_allclose(again.dual, found.certificate.dual, rtol=1e-12)
+    np.testing.assert_allclose(again.primal, found.certificate.primal, rtol=1e-12)
+
+
+def test_a_batch_of_one_row_is_one_of_a_sensible_size():
+    data = toy(2560, 5, seed=3)
+    options = {"lam": 0.1, "device": "cpu", "intercept": "none", "max_steps": 3, "seed": 0}
+    found = pegasos.solve(data.X, data.Y[:, 0], solver="pegasos", **options)
+    assert found.solver == pegasos.Pegasos()  # as it was asked for
+    assert found.epochs == 3 * 10 / 2560
+
+
+@pytest.mark.parametrize("option", [{"init": "random"}, {"count": "on_loss"}])
+def test_options_of_single_steps_are_refused(option):
+    data = toy(100, 5, seed=3)
+    solver = pegasos.Pegasos(**option)
+    with pytest.raises(ValueError, match="on a device Pegasos starts from zero, and counts all"):
+        pegasos.solve(data.X, data.Y[:, 0], lam=0.1, device="cpu", solver=solver, max_steps=1)
+
+
+def test_rows_that_are_streamed_are_refused():
+    data = toy(600, 5, seed=2)
+    chunks = Uneven(data.X, data.Y[:, 0], None, (0, 100, 600), None)
+    with pytest.raises(ValueError, match="Pegasos needs rows that fit the device: use solver='aut"):
+        pegasos.solve(chunks, lam=0.1, device="cpu", solver="pegasos", intercept="none")

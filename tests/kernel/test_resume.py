@@ -243,7 +243,7 @@ def test_the_checkpoint_of_another_fit_is_refused(changed, words, tmp_path):
         ("used", lambda a: a + 10**6, "a clock is late"),
         ("level", lambda a: a + 2, "a level is empty"),
         ("slack", lambda a: a * np.nan, "slack is not finite"),
-        ("plan", lambda a: a - 10**6, "its plan is none"),
+        ("plan", lambda a: a - 10**6, "plan is out of range"),
         ("cursor", lambda a: a + np.arange(2), "its visits are no steps"),
         ("asked", lambda a: a + 9, "it asks for nothing"),
         ("numbers", lambda a: a * 0, "its numbers are none"),

@@ -13,7 +13,7 @@ from safetensors import safe_open
 from safetensors.numpy import load_file
 from scipy import sparse
 
-from pegasos import model_file, steps
+from pegasos import model_file
 from pegasos.certificate import Certificate
 from pegasos.model import LinearModel
 from pegasos.model_file import ModelFileError
@@ -160,7 +160,7 @@ def restore(kind, meta, arrays):
 
 
 def test_steps_come_back_by_their_kind(tmp_path, monkeypatch):
-    monkeypatch.setattr(steps, "restore", restore, raising=False)
+    monkeypatch.setattr("pegasos.model_file.contents.restore", restore)
     step = Doubling(np.float32([2.0]), np.array(["a", "bé"]))
     model = replace(random_model(), steps=(step, step))
     model_file.write(model, tmp_path / "model")

@@ -11,7 +11,6 @@ from pegasos.driver import run
 from pegasos.limits import Limits
 from pegasos.problem import make_problem
 from pegasos.run_options import RunOptions
-from pegasos.solvers import restored
 from pegasos.testing import reference
 from pegasos.testing.toys import toy
 
@@ -276,10 +275,10 @@ def test_groups_that_run_side_by_side_share_no_threads():
     solver = DualCoordinate()
     state = solver.start(problem, 0)
     assert len(state["cursor"]) == 2
-    restored.check(solver, problem, state)
+    solver.resumed(problem, state.arrays)
     state["cursor"][0, _core.GROUP_CURSOR.index("parts")] = 2
     with pytest.raises(ValueError, match="no such size"):
-        restored.check(solver, problem, state)
+        solver.resumed(problem, state.arrays)
 
 
 def test_it_is_asked_for_estimates_rarely(monkeypatch):

@@ -32,45 +32,8 @@ def test_it_agrees_with_coordinate_ascent_where_that_can_train(mode):
         assert losses[1] <= min(losses) + 1e-9
 
 
-def test_lanes_are_trained_one_after_the_other_and_all_certified():
-    data = toy(80, 5, 3, seed=2, absent=0.3)
-    lam = [0.01, 0.1, 1.0]
-    result = pegasos.solve(
-        data.X, data.Y, lam=lam, solver="interior", intercept="none", tol=1e-7,
-        sample_weight=data.weight,
-    )  # fmt: skip
-    assert result.stop_reason == "converged"
-    again = pegasos.certify(
-        data.X, data.Y, result.w, duals=result.duals, lam=lam, sample_weight=data.weight
-    )
-    assert (again.relative_gap <= 1e-7).all()
-    assert (np.diff(result.history["examples"]) > 0).all()
-    for k in range(3):
-        alone = pegasos.solve(
-            data.X, data.Y[:, [k]], lam=lam[k], solver="interior", intercept="none", tol=1e-7,
-            sample_weight=data.weight,
-        )  # fmt: skip
-        np.testing.assert_allclose(result.w[k], alone.w[0], rtol=1e-9, atol=1e-12)
-
-
 SHORT_RANGES = Memory(range_products=1, range_values=5000)
 """300 rows of five features are 5 ranges of the matrix, and at least 2 of other phases."""
-
-
-@pytest.mark.parametrize("storage", ["dense", "csr"])
-def test_pauses_do_not_change_a_bit(storage):
-    data = toy(300, 5, seed=4)
-    X = data.X if storage == "dense" else data.csr()
-    problem = make_problem(X, data.Y, C=1.0, intercept="free", site=SHORT_RANGES)
-    solver = InteriorPoint()
-    whole, paused = solver.start(problem, 0), solver.start(problem, 0)
-    assert solver.advance(problem, whole, work=1 << 40, stop_seen=1 << 60, stop_steps=7)
-    calls = 1
-    while not solver.advance(problem, paused, work=1, stop_seen=1 << 60, stop_steps=7):
-        calls += 1
-    assert calls >= 7 * (5 + 3 * 2)  # blocks of the matrix, and of three phases, at least
-    for name, array in whole.arrays.items():
-        assert array.tobytes() == paused.arrays[name].tobytes(), name
 
 
 def test_duals_stay_inside_the_box():

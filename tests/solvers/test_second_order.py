@@ -44,7 +44,7 @@ def case(request, monkeypatch):
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 def test_they_find_the_reference_optimum(case, mode, C, storage, loss):
     data = toy(60, 5, seed=1)
-    squared = loss == "squared_hinge"
+    power = 2 if loss == "squared_hinge" else 1
     y = data.Y[:, 0]
     result = pegasos.solve(
         data.X if storage == "dense" else data.csr(), y, C=C, solver=case.solver, intercept=mode,
@@ -53,11 +53,11 @@ def test_they_find_the_reference_optimum(case, mode, C, storage, loss):
     assert result.stop_reason == "converged"
     assert case.most is None or result.epochs <= case.most
     X = np.hstack([data.X, np.ones((60, 1))]) if mode == "regularized" else data.X
-    a, b = reference.optimum(X, y, data.weight, 1 / C, free=mode == "free", squared=squared)
+    a, b = reference.optimum(X, y, data.weight, 1 / C, free=mode == "free", power=power)
     w = (a * y) @ X * C
     best = reference.primal(
         X, y, data.weight, 1 / C, data.weight.sum(), w, b if mode == "free" else 0.0,
-        squared=squared,
+        power=power,
     )  # fmt: skip
     assert result.certificate.primal == pytest.approx(best, rel=case.close)
     assert result.certificate.dual == pytest.approx(best, rel=case.close)

@@ -8,6 +8,7 @@ import pytest
 from pegasos import SGDM, SGDR, SGDS, DualCoordinate, Pegasos, _core
 from pegasos.problem import make_problem
 from pegasos.solvers import order
+from pegasos.state import State
 from pegasos.testing import reference
 from pegasos.testing.toys import toy
 
@@ -17,7 +18,7 @@ FAR = 1 << 60
 
 def visited(problem, sampling, seed, count):
     """The first rows of the order, drawn apart from any solver."""
-    arrays = order.start(problem, sampling, seed)
+    arrays = State.begin(problem.sizes, order.fields(problem, sampling), seed=seed)
     sampler = _core.Sampler(
         sampling, seed, problem.n, order.chunk_bits(problem), arrays["cursor"], arrays["chunks"]
     )

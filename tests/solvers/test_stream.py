@@ -98,9 +98,3 @@ def test_orders_differ_from_epoch_to_epoch():
         firsts.append(tuple(np.flatnonzero(counts == epoch + 1)))
     assert len(set(firsts)) == 3
     assert all(len(rows) == 60 for rows in firsts)
-
-
-def test_all_rows_at_once_need_memory():
-    data = toy(1280, 6, seed=1)
-    with pytest.raises(ValueError, match="batch_size='all' needs the rows in memory"):
-        pegasos.solve(blocks(data, 10), lam=0.1, solver=Pegasos(batch_size="all"), max_epochs=3)

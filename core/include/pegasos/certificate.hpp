@@ -7,30 +7,30 @@
 
 namespace pegasos {
 
-// Rows further than this from a loss have none, unless rounding moved their margins so far: the
-// hinge's slope counts the others.
+// Rows further than this share of the unit from a kink are on their side of it, unless rounding
+// moved their margins so far: the slope of a loss with kinks counts the others.
 inline constexpr double kNear = 1e-6;
 
-// Per lane. Sums over disjoint rows add up to the sums over their union.
+// Per lane. Sums over disjoint rows add up to the sums over their union. Duals are split by the
+// sign of beta = a y, their part in w, and what an offset o adds to that of 1 is apart: for classes
+// it is 0 to the last digit.
 struct GapSums {
-  double loss;             // sum c max(0, 1 - y (w.x + b))^p
-  double dual_positive;    // sum of a over y = +1
-  double dual_negative;    // sum of a over y = -1
-  double square_positive;  // squared hinge: sum of a^2 / 4c over y = +1
-  double square_negative;  // squared hinge: sum of a^2 / 4c over y = -1
-  double slope;            // sum c l', l' = 2 max(0, slack), or 1 where slack > -kNear
-  double slope_norm;       // sum c l' |x|: bounds the rounding of the losses
+  double loss;             // sum phi(o - y (w.x + b))
+  double dual_positive;    // sum |a| over beta > 0
+  double dual_negative;    // sum |a| over beta < 0
+  double square_positive;  // sum kappa a^2 / 2 over beta > 0
+  double square_negative;  // sum kappa a^2 / 2 over beta < 0
+  double slope;            // sum phi'; where there is a kink, of its far side from kNear before it
+  double slope_norm;       // sum phi' |x|: bounds the rounding of the losses
   double cost_norm;        // sum c |x|: the same where rows further away may have lost
-  double dual_norm;        // sum a |x|: bounds the rounding of sum a y x
-  double support;          // number of a > 0
+  double dual_norm;        // sum |a x|: bounds the rounding of sum a y x
+  double support;          // number of a != 0
   double blocks;           // number of sums added up: those inside one are compensated
+  double level_positive;   // sum o a - |a| over beta > 0
+  double level_negative;   // sum o a - |a| over beta < 0
+  double level_size;       // sum |o a - |a||
+  double level_slope;      // sum phi' (|o| - 1), where |o| > 1
 };
-
-// What a row adds to the slope; a NaN is added, not hidden.
-inline double loss_slope(bool squared, double cost, double slack) {
-  if (squared) return slack <= 0.0 ? 0.0 : 2.0 * cost * slack;
-  return slack <= -kNear ? 0.0 : cost;
-}
 
 struct GapPass {
   std::int64_t lo;  // rows lo .. hi-1
@@ -39,8 +39,8 @@ struct GapPass {
   const double* b;      // lanes
   const double* duals;  // (hi - lo) x lanes
   GapSums* sums;        // lanes; added to
-  double* U_positive;   // weight rows x stride; sum of a x over y = +1 is added to it
-  double* U_negative;   // the same over y = -1. Null: U_positive gets sum of a y x over all rows
+  double* U_positive;   // weight rows x stride; sum of |a| x over beta > 0 is added to it
+  double* U_negative;   // the same over beta < 0. Null: U_positive gets sum of a y x over all rows
   double* products;     // (hi - lo) x lanes, receives w.x, 0 of rows in no lane; may be null
 };
 
@@ -50,7 +50,7 @@ void add_gap_sums(const ProblemView& problem, const GapPass& pass);
 // interval), and the sums there that depend on it.
 struct BestIntercept {
   double b;
-  double loss, slope, slope_norm;
+  double loss, slope, slope_norm, level_slope;
 };
 BestIntercept best_intercept(const ProblemView& problem, std::int64_t lane, const double* products,
                              std::int64_t products_stride);

@@ -3,12 +3,15 @@
 
 #include <cstdint>
 
+#include "pegasos/loss.hpp"
+
 namespace pegasos {
 
 struct RowBatch {
   std::int64_t first, size;
-  bool squared;  // the squared hinge
-  const double* y;
+  Loss loss;
+  const double* y;       // sides
+  const double* offset;  // of margins
   const double* c;
   const double* products;  // with a vector of weights
   double b;                // what is added to them

@@ -19,6 +19,7 @@ struct RowBlock {
   std::int64_t size = 0;
   std::int64_t ids[kBlockRows];
   double y[kBlockRows];
+  double offset[kBlockRows];
   double c[kBlockRows];
   double products[kBlockRows];
   double factors[3 * kBlockRows];
@@ -124,18 +125,20 @@ class BlockGram {
 template <class Wanted, class Body>
 void each_block(const ProblemView& problem, Span span, Wanted wanted, Body body) {
   RowBlock block;
+  std::fill_n(block.offset, kBlockRows, 1.0);
   for (std::int64_t row = span.lo; row < span.hi; ++row) {
     if (span.every > 1 && (row >> 3) % span.every != 0) {
       row |= 7;
       continue;
     }
-    const int y = problem.label(row, 0);
+    const int y = problem.side(row, 0);
     if (y == 0) continue;
     const double cost = problem.cost(row, 0, y);
     if (!(cost > 0.0) || !wanted(row)) continue;
     block.ids[block.size] = row;
     block.y[block.size] = y;
     block.c[block.size] = cost;
+    if (problem.targets != nullptr) block.offset[block.size] = problem.offset(row, 0);
     if (++block.size == kBlockRows) {
       body(block);
       block.size = 0;
@@ -144,14 +147,16 @@ void each_block(const ProblemView& problem, Span span, Wanted wanted, Body body)
   if (block.size > 0) body(block);
 }
 
-// For all members of the lane; rows that are all members, without weights, are filled in at once.
+// For all members of the lane; rows that are all members, without weights and targets, are filled
+// in at once.
 template <class Body>
 void each_block(const ProblemView& problem, Span span, Body body) {
   const auto all = [](std::int64_t) { return true; };
-  const bool plain = span.every == 1 && problem.weight == nullptr && problem.positive[0] > 0.0 &&
-                     problem.negative[0] > 0.0;
+  const bool plain = span.every == 1 && problem.weight == nullptr && problem.targets == nullptr &&
+                     problem.positive[0] > 0.0 && problem.negative[0] > 0.0;
   if (!plain) return each_block(problem, span, all, body);
   RowBlock block;
+  std::fill_n(block.offset, kBlockRows, 1.0);
   for (std::int64_t lo = span.lo; lo < span.hi; lo += kBlockRows) {
     const std::int64_t hi = std::min(span.hi, lo + kBlockRows);
     const std::int8_t* labels = problem.labels + lo;
@@ -171,7 +176,7 @@ void each_block(const ProblemView& problem, Span span, Body body) {
 
 // Calls visit(batch) for the block's runs of consecutive rows.
 template <class Visit>
-void each_batch(RowBlock& block, bool squared, double b, const Visit& visit) {
+void each_batch(RowBlock& block, Loss loss, double b, const Visit& visit) {
   for (std::int64_t k = 0; k < block.size;) {
     const std::int64_t first = k;
     if (block.ids[block.size - 1] - block.ids[first] == block.size - 1 - first) {
@@ -180,8 +185,8 @@ void each_batch(RowBlock& block, bool squared, double b, const Visit& visit) {
       while (++k < block.size && block.ids[k] == block.ids[k - 1] + 1) {
       }
     }
-    visit(RowBatch{block.ids[first], k - first, squared, block.y + first, block.c + first,
-                   block.products + first, b, block.factors + first});
+    visit(RowBatch{block.ids[first], k - first, loss, block.y + first, block.offset + first,
+                   block.c + first, block.products + first, b, block.factors + first});
   }
 }
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import MISSING, dataclass, fields
-from functools import wraps
+from dataclasses import Field, dataclass, field, fields, is_dataclass
+from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
@@ -15,233 +15,139 @@ if TYPE_CHECKING:
     from pegasos.checkpoint.saving import Saving
 
 
-def takes(**groups: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a command the options of the groups; it gets an object of each by name."""
+def takes(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Spread the groups that a command's signature names into their options."""
+    signature = inspect.signature(command, eval_str=True)
+    own = [p for p in signature.parameters.values() if not is_dataclass(p.annotation)]
+    groups = {n: p.annotation for n, p in signature.parameters.items() if p not in own}
+    shared = [p for group in groups.values() for p in _parameters(group)]
 
-    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        signature = inspect.signature(command, eval_str=True)
-        own = [p for p in signature.parameters.values() if p.name not in groups]
-        shared = [p for group in groups.values() for p in _parameters(group)]
+    @wraps(command)
+    def spread(**given: Any) -> Any:
+        packed = {
+            name: group(**{f.name: given.pop(f.name) for f in fields(group)})
+            for name, group in groups.items()
+        }
+        return command(**given, **packed)
 
-        @wraps(command)
-        def spread(**given: Any) -> Any:
-            packed = {
-                name: group(**{f.name: given.pop(f.name) for f in fields(group)})
-                for name, group in groups.items()
-            }
-            return command(**given, **packed)
-
-        keyword = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own + shared]
-        spread.__signature__ = signature.replace(parameters=keyword)  # type: ignore[attr-defined]
-        spread.__annotations__ = {p.name: p.annotation for p in keyword}
-        return spread
-
-    return decorate
+    keyword = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own + shared]
+    spread.__signature__ = signature.replace(parameters=keyword)  # type: ignore[attr-defined]
+    spread.__annotations__ = {p.name: p.annotation for p in keyword}
+    return spread
 
 
 def _parameters(group: type) -> list[inspect.Parameter]:
-    hints = get_type_hints(group, include_extras=True)
+    """A parameter for each field, with its option; without names it is called like the field."""
+    hints = get_type_hints(group)
     return [
         inspect.Parameter(
             field.name,
             inspect.Parameter.KEYWORD_ONLY,
-            default=inspect.Parameter.empty if field.default is MISSING else field.default,
-            annotation=hints[field.name],
+            default=field.default,
+            annotation=Annotated[hints[field.name], _option(field)],
         )
         for field in fields(group)
     ]
 
 
-def option(*names: str, help: str, panel: str, metavar: str | None = None) -> Any:
-    """An option of a panel of the help."""
-    return typer.Option(*names, help=help, rich_help_panel=panel, metavar=metavar)
+def _option(field: Field[Any]) -> Any:
+    names = field.metadata["names"] or (f"--{field.name.replace('_', '-')}",)
+    return typer.Option(*names, **field.metadata["options"])
 
 
-_DATA = "Data"
-_FIT = "Fit"
-_SAVE = "Checkpoints"
-_SAY = "Output"
+def option(panel: str, default: Any, help: str, *names: str, **more: Any) -> Any:
+    """A field that is an option of a panel of the help."""
+    options = {"help": help, "rich_help_panel": panel, **more}
+    return field(default=default, metadata={"names": names, "options": options})
+
+
+_data, _fit, _save, _say = (
+    partial(option, panel) for panel in ("Data", "Fit", "Checkpoints", "Output")
+)
 
 
 @dataclass(frozen=True)
 class ReadArguments:
     """How data files are read."""
 
-    format: Annotated[
-        str | None,
-        option(
-            "--format",
-            help="svmlight, csv, tsv, parquet, feather, arrow, npz, npy or cache; "
-            "without it the file's name says.",
-            panel=_DATA,
-        ),
-    ] = None
-    features: Annotated[
-        int | None,
-        option("--features", help="Number of features, if it is known.", panel=_DATA, metavar="N"),
-    ] = None
-    zero_based: Annotated[
-        bool, option("--zero-based", help="svmlight indices begin with 0.", panel=_DATA)
-    ] = False
-    guess_base: Annotated[
-        bool,
-        option(
-            "--auto-based",
-            help="Guess whether svmlight indices begin with 0 or 1, and say so.",
-            panel=_DATA,
-        ),
-    ] = False
-    multilabel: Annotated[
-        bool, option("--multilabel", help="Rows have several labels: 1,3,7.", panel=_DATA)
-    ] = False
-    skip_bad_lines: Annotated[
-        bool,
-        option("--skip-bad-lines", help="Leave malformed lines out, and count them.", panel=_DATA),
-    ] = False
-    label: Annotated[
-        str | None,
-        option(
-            "--label",
-            help="The label's column, by name or number from 0. [csv, parquet]",
-            panel=_DATA,
-            metavar="COLUMN",
-        ),
-    ] = None
-    weight: Annotated[
-        str | None,
-        option(
-            "--weights",
-            help="The column of sample weights. [csv, parquet]",
-            panel=_DATA,
-            metavar="COLUMN",
-        ),
-    ] = None
-    header: Annotated[
-        bool | None,
-        option(
-            "--header/--no-header",
-            help="Whether a CSV begins with names; seen from its first line otherwise.",
-            panel=_DATA,
-        ),
-    ] = None
-    delimiter: Annotated[
-        str | None, option("--delimiter", help="Of CSV fields.", panel=_DATA, metavar="CHAR")
-    ] = None
+    format: str | None = _data(
+        None,
+        "svmlight, csv, tsv, parquet, feather, arrow, npz, npy or cache; "
+        "without it the file's name says.",
+    )
+    features: int | None = _data(None, "Number of features, if it is known.", metavar="N")
+    zero_based: bool = _data(False, "svmlight indices begin with 0.")
+    guess_base: bool = _data(
+        False, "Guess whether svmlight indices begin with 0 or 1, and say so.", "--auto-based"
+    )
+    multilabel: bool = _data(False, "Rows have several labels: 1,3,7.")
+    skip_bad_lines: bool = _data(False, "Leave malformed lines out, and count them.")
+    label: str | None = _data(
+        None, "The label's column, by name or number from 0. [csv, parquet]", metavar="COLUMN"
+    )
+    weight: str | None = _data(
+        None, "The column of sample weights. [csv, parquet]", "--weights", metavar="COLUMN"
+    )
+    header: bool | None = _data(
+        None,
+        "Whether a CSV begins with names; seen from its first line otherwise.",
+        "--header/--no-header",
+    )
+    delimiter: str | None = _data(None, "Of CSV fields.", metavar="CHAR")
 
 
 @dataclass(frozen=True)
 class PrepareArguments:
     """What rows go through before they are trained on."""
 
-    text: Annotated[
-        str | None,
-        option(
-            "--text",
-            help="Train on this column of text. [csv, parquet]",
-            panel=_DATA,
-            metavar="COLUMN",
-        ),
-    ] = None
-    text_as: Annotated[
-        str, option("--text-as", help="tfidf, or hashing: no vocabulary to keep.", panel=_DATA)
-    ] = "tfidf"
-    scale: Annotated[
-        str,
-        option(
-            "--scale",
-            help="none, maxabs, minmax or standard; saved with the model.",
-            panel=_DATA,
-        ),
-    ] = "none"
+    text: str | None = _data(None, "Train on this column of text. [csv, parquet]", metavar="COLUMN")
+    text_as: str = _data("tfidf", "tfidf, or hashing: no vocabulary to keep.")
+    scale: str = _data("none", "none, maxabs, minmax or standard; saved with the model.")
 
 
 @dataclass(frozen=True)
 class FitArguments:
     """How to train."""
 
-    loss: Annotated[str, option("--loss", help="hinge or squared_hinge.", panel=_FIT)] = "hinge"
-    solver: Annotated[
-        str,
-        option(
-            "-s",
-            "--solver",
-            help="auto, dual, newton, interior, or one of the papers': pegasos, sgdr, sgds, sgdm.",
-            panel=_FIT,
-        ),
-    ] = "auto"
-    tol: Annotated[
-        float,
-        option(
-            "-e",
-            "--tol",
-            help="Stop when the objective is proven within this of the best possible (0.001 is "
-            "0.1%).",
-            panel=_FIT,
-        ),
-    ] = 1e-3
-    intercept: Annotated[
-        str,
-        option(
-            "--intercept",
-            help="none, regularized, free, or auto: free for the exact solvers.",
-            panel=_FIT,
-        ),
-    ] = "auto"
-    class_weight: Annotated[
-        list[str] | None,
-        option(
-            "-w",
-            "--class-weight",
-            help="The weight of a class, LABEL=WEIGHT; may be repeated; 'balanced' for all.",
-            panel=_FIT,
-            metavar="LABEL=WEIGHT",
-        ),
-    ] = None
-    multi_class: Annotated[
-        str, option("--multi-class", help="ovr, ovo or crammer_singer.", panel=_FIT)
-    ] = "ovr"
-    max_iter: Annotated[
-        float | None, option("--max-iter", help="Passes after which to stop anyway.", panel=_FIT)
-    ] = None
-    max_time: Annotated[
-        float | None, option("--max-time", help="Seconds after which to stop anyway.", panel=_FIT)
-    ] = None
-    threads: Annotated[
-        int | None, option("--threads", help="Threads; all cores that are free.", panel=_FIT)
-    ] = None
-    seed: Annotated[
-        int,
-        typer.Option(
-            "--seed",
-            help="The same seed, the same bits.",
-            rich_help_panel=_FIT,
-            min=0,
-            max=2**64 - 1,
-        ),
-    ] = 0
+    loss: str = _fit("hinge", "hinge or squared_hinge.")
+    solver: str = _fit(
+        "auto",
+        "auto, dual, newton, interior, or one of the papers': pegasos, sgdr, sgds, sgdm.",
+        "-s",
+        "--solver",
+    )
+    tol: float = _fit(
+        1e-3,
+        "Stop when the objective is proven within this of the best possible (0.001 is 0.1%).",
+        "-e",
+        "--tol",
+    )
+    intercept: str = _fit("auto", "none, regularized, free, or auto: free for the exact solvers.")
+    class_weight: list[str] | None = _fit(
+        None,
+        "The weight of a class, LABEL=WEIGHT; may be repeated; 'balanced' for all.",
+        "-w",
+        "--class-weight",
+        metavar="LABEL=WEIGHT",
+    )
+    multi_class: str = _fit("ovr", "ovr, ovo or crammer_singer.")
+    max_iter: float | None = _fit(None, "Passes after which to stop anyway.")
+    max_time: float | None = _fit(None, "Seconds after which to stop anyway.")
+    threads: int | None = _fit(None, "Threads; all cores that are free.")
+    seed: int = _fit(0, "The same seed, the same bits.", min=0, max=2**64 - 1)
 
 
 @dataclass(frozen=True)
 class SaveArguments:
     """How a fit is saved on the way."""
 
-    checkpoint: Annotated[
-        Path | None,
-        option("--checkpoint", help="Save the fit on the way in this folder.", panel=_SAVE),
-    ] = None
-    checkpoint_every: Annotated[
-        float | None,
-        option("--checkpoint-every", help="Seconds between two saves (60).", panel=_SAVE),
-    ] = None
-    resume: Annotated[
-        Path | None,
-        option(
-            "--resume",
-            help="Go on from a checkpoint, to the same bits; without DATA it takes the options of "
-            "the run that made it.",
-            panel=_SAVE,
-        ),
-    ] = None
+    checkpoint: Path | None = _save(None, "Save the fit on the way in this folder.")
+    checkpoint_every: float | None = _save(None, "Seconds between two saves (60).")
+    resume: Path | None = _save(
+        None,
+        "Go on from a checkpoint, to the same bits; without DATA it takes the options of the run "
+        "that made it.",
+    )
 
     def saving(self) -> Saving:
         """The same for the library."""
@@ -254,20 +160,29 @@ class SaveArguments:
 class SayArguments:
     """What is said, and where."""
 
-    json: Annotated[
-        bool, option("--json", help="One JSON object on stdout with everything.", panel=_SAY)
-    ] = False
-    quiet: Annotated[bool, option("-q", "--quiet", help="Nothing on stderr.", panel=_SAY)] = False
+    json: bool = _say(False, "One JSON object on stdout with everything.")
+    quiet: bool = _say(False, "Nothing on stderr.", "-q", "--quiet")
 
 
 Overwrite = Annotated[
-    bool, option("--overwrite", help="Replace what is there under this name.", panel=_SAY)
+    bool,
+    typer.Option(
+        "--overwrite", help="Replace what is there under this name.", rich_help_panel="Output"
+    ),
 ]
 Strength = Annotated[
     float | None,
-    option("-c", "--C", help="Weight of the losses (1 without --C and --lam).", panel=_FIT),
+    typer.Option(
+        "-c", "--C", help="Weight of the losses (1 without --C and --lam).", rich_help_panel="Fit"
+    ),
 ]
 Lam = Annotated[
     float | None,
-    option("--lam", help="Regularization per example: lam/2 |w|^2 + mean loss.", panel=_FIT),
+    typer.Option(
+        "--lam",
+        help="Regularization per example: lam/2 |w|^2 + mean loss.",
+        rich_help_panel="Fit",
+    ),
 ]
+ModelFile = Annotated[Path, typer.Argument(help="A model: ours, LIBLINEAR's or SVM-light's.")]
+Threads = Annotated[int | None, typer.Option("--threads", help="Threads.")]

@@ -151,7 +151,8 @@ def _problems(
         yield from _labels(model, data, X, training, weight)
         return
     codes = _codes(model, data.y)
-    task = Task(X, model.classes, codes, weight, class_weight, _scheme(model))
+    scheme = str(model.parameters.get("multi_class") or model.scheme)
+    task = Task(X, model.classes, codes, weight, class_weight, scheme)
     if task.pairs:
         for lane, (i, j) in enumerate(task.pairs):
             yield task.problem_of_pair(training, i, j), np.array([lane])
@@ -194,8 +195,3 @@ def _codes(model: LinearModel, y: Any) -> Any:
             f"the model does not know class {missing[0]}: these are not the rows it was trained on"
         )
     return np.array([known[class_name(value)] for value in values], dtype=np.intp)[place]
-
-
-def _scheme(model: LinearModel) -> str:
-    given = model.parameters.get("multi_class")
-    return str(given) if given is not None else str(model.scheme)

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pegasos.cli.arguments import Lam, ReadArguments, SayArguments, Strength, takes
+from pegasos.cli.arguments import (
+    Lam,
+    ModelFile,
+    ReadArguments,
+    SayArguments,
+    Strength,
+    Threads,
+    takes,
+)
 from pegasos.cli.exits import ABOVE_TOL, CERTIFIED, INTERRUPTED, ends
 
 if TYPE_CHECKING:
@@ -17,9 +25,9 @@ if TYPE_CHECKING:
 
 
 @ends
-@takes(read=ReadArguments, say=SayArguments)
+@takes
 def certify(
-    model: Annotated[Path, typer.Argument(help="A model: ours, LIBLINEAR's or SVM-light's.")],
+    model: ModelFile,
     data: Annotated[Path, typer.Argument(help="The rows it was trained on.")],
     C: Strength = None,
     lam: Lam = None,
@@ -37,7 +45,7 @@ def certify(
     max_time: Annotated[
         float | None, typer.Option("--max-time", help="Seconds for our solver.")
     ] = None,
-    threads: Annotated[int | None, typer.Option("--threads", help="Threads.")] = None,
+    threads: Threads = None,
     *,
     read: ReadArguments,
     say: SayArguments,

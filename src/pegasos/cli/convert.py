@@ -12,7 +12,7 @@ from pegasos.cli.exits import ends
 
 
 @ends
-@takes(read=ReadArguments, say=SayArguments)
+@takes
 def convert(
     source: Annotated[Path, typer.Argument(help="A data file.")],
     target: Annotated[

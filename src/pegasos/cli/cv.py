@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @ends
-@takes(read=ReadArguments, prepare=PrepareArguments, fit=FitArguments, say=SayArguments)
+@takes
 def cv(
     data: Annotated[Path, typer.Argument(help="Rows and labels.")],
     Cs: Annotated[

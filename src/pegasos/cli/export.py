@@ -7,16 +7,16 @@ from typing import Annotated
 
 import typer
 
-from pegasos.cli.arguments import Overwrite, SayArguments, takes
+from pegasos.cli.arguments import ModelFile, Overwrite, SayArguments, takes
 from pegasos.cli.exits import UsageError, ends
 
 _BY_NAME = {".onnx": "onnx", ".liblinear": "liblinear", ".txt": "liblinear"}
 
 
 @ends
-@takes(say=SayArguments)
+@takes
 def export(
-    model: Annotated[Path, typer.Argument(help="A model: ours, LIBLINEAR's or SVM-light's.")],
+    model: ModelFile,
     target: Annotated[Path, typer.Argument(help="Where it goes.")],
     format: Annotated[
         str | None,

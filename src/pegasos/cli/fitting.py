@@ -20,7 +20,7 @@ from pegasos.model import LinearModel, Scheme
 from pegasos.outcome import Outcome
 from pegasos.problem import check_sample_weight
 from pegasos.sites import Blocks
-from pegasos.steps.base import Step
+from pegasos.steps import Step
 from pegasos.tasks.labels import check_classes_weigh
 from pegasos.tasks.multilabel import train_labels
 from pegasos.tasks.options import checked_training
@@ -188,7 +188,7 @@ def parameters_of(training: Training, given: FitArguments, class_weight: Any) ->
     return {
         "C": training.C,
         "lam": training.lam,
-        "loss": training.loss,
+        "loss": training.loss.name,
         "solver": given.solver,
         "tol": training.options.tol,
         "intercept": training.intercept,

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pegasos.cli.arguments import SayArguments, takes
+from pegasos.cli.arguments import ModelFile, SayArguments, takes
 from pegasos.cli.exits import ends
 
 if TYPE_CHECKING:
@@ -17,9 +16,9 @@ _SHOWN_LANES = 50
 
 
 @ends
-@takes(say=SayArguments)
+@takes
 def inspect(
-    model: Annotated[Path, typer.Argument(help="A model: ours, LIBLINEAR's or SVM-light's.")],
+    model: ModelFile,
     top: Annotated[int, typer.Option("--top", help="Features shown per class.", min=0)] = 10,
     *,
     say: SayArguments,
@@ -65,28 +64,14 @@ def inspect(
 def heaviest(model: LinearModel, top: int) -> list[dict[str, Any]]:
     """The features with the largest weights in size, of each weight vector."""
     import numpy as np
-    from scipy import sparse
 
+    from pegasos.report.about import about_model
+
+    about = about_model(model)
     rows = []
-    for lane, name in enumerate(lane_names(model)[:_SHOWN_LANES]):
-        row = model.coef[[lane]]
-        weights = row.toarray()[0] if sparse.issparse(row) else np.asarray(row)[0]
-        order = np.argsort(-np.abs(weights), kind="stable")[:top]
-        for j in order[weights[order] != 0]:
-            feature = model.feature_names[j] if model.feature_names else str(int(j) + 1)
-            rows.append({"for": name, "feature": feature, "weight": float(weights[j])})
+    for lane, name in enumerate(about.lane_names()[:_SHOWN_LANES]):
+        weights = about.weights(lane)
+        for j in np.argsort(-np.abs(weights), kind="stable")[:top].tolist():
+            if weights[j]:
+                rows.append({"for": name, "feature": about.feature(j), "weight": float(weights[j])})
     return rows
-
-
-def lane_names(model: LinearModel) -> list[str]:
-    """What each weight vector speaks for, where positive."""
-    from itertools import combinations
-
-    from pegasos.cli.say import class_name
-
-    names = [class_name(value) for value in model.classes]
-    if model.lanes == 1 and model.scheme != "labels":
-        return names[1:2]
-    if model.scheme == "ovo":
-        return [f"{b} not {a}" for a, b in combinations(names, 2)]
-    return names

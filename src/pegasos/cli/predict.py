@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pegasos.cli.arguments import Overwrite, ReadArguments, SayArguments, takes
+from pegasos.cli.arguments import ModelFile, Overwrite, ReadArguments, SayArguments, Threads, takes
 from pegasos.cli.exits import CommandError, UsageError, ends
 
 if TYPE_CHECKING:
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 @ends
-@takes(read=ReadArguments, say=SayArguments)
+@takes
 def predict(
-    model: Annotated[Path, typer.Argument(help="A model: ours, LIBLINEAR's or SVM-light's.")],
+    model: ModelFile,
     data: Annotated[Path, typer.Argument(help="Rows to predict; labels in it are compared.")],
     out: Annotated[
         Path | None, typer.Argument(help="Where predictions go, a line a row; stdout without it.")
@@ -35,7 +35,7 @@ def predict(
     metrics: Annotated[
         bool, typer.Option("--metrics", help="A confusion matrix and scores per class, too.")
     ] = False,
-    threads: Annotated[int | None, typer.Option("--threads", help="Threads.")] = None,
+    threads: Threads = None,
     overwrite: Overwrite = False,
     *,
     read: ReadArguments,
@@ -117,10 +117,9 @@ def lines(
 
     for block, X in prepared_blocks(model, path, options):
         scores = model.scores(X)
-        chosen = model.chosen_codes(scores)
-        tally.add(block, chosen)
+        tally.add(block, scores)
         if kind == "classes":
-            yield text_of_classes(model, chosen)
+            yield text_of_classes(model, model.chosen_codes(scores))
         elif kind == "scores":
             yield text_of_numbers(scores)
         else:
@@ -140,13 +139,14 @@ def tell(voice: Voice, tally: Tally, metrics: bool, results: bool) -> None:
         voice.tell(f"note: {tally.skipped:,} bad lines were skipped: they have no prediction")
     if results:
         voice.result(rows=tally.rows)
-    if not tally.labelled:
+    scored = tally.scored
+    if not scored.rows:
         return
     if results:
-        voice.result(accuracy=tally.accuracy)
-    voice.tell(f"accuracy {100 * tally.accuracy:.2f}% of {tally.labelled:,} rows")
-    if tally.unknown:
-        voice.tell(f"note: {tally.unknown:,} rows are of classes the model does not know")
+        voice.result(accuracy=scored.accuracy)
+    voice.tell(f"accuracy {100 * scored.accuracy:.2f}% of {scored.rows:,} rows")
+    if scored.unknown:
+        voice.tell(f"note: {scored.unknown:,} rows are of classes the model does not know")
     if metrics and results:
         voice.table("classes", tally.table())
     elif metrics:
@@ -159,7 +159,7 @@ def accuracy_on(model: LinearModel, path: Path, options: Options) -> float:
 
     tally = Tally(model)
     for block, X in prepared_blocks(model, path, options):
-        tally.add(block, model.chosen_codes(model.scores(X)))
-    if not tally.labelled:
+        tally.add(block, model.scores(X))
+    if not tally.scored.rows:
         raise CommandError(f"{path} has no labels to compare with")
-    return tally.accuracy
+    return tally.scored.accuracy

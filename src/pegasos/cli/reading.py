@@ -17,8 +17,7 @@ from pegasos.data import FORMATS, format_of
 from pegasos.data import read as read_data
 from pegasos.data.dataset import Data, Options
 from pegasos.sites import Blocks
-from pegasos.steps import scale, text
-from pegasos.steps.base import Step
+from pegasos.steps import Step, scale, text
 from pegasos.tasks.labels import classes_and_codes
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pegasos.cli.arguments import Overwrite, ReadArguments, SayArguments, takes
+from pegasos.cli.arguments import ModelFile, Overwrite, ReadArguments, SayArguments, Threads, takes
 from pegasos.cli.exits import CommandError, ends
 
 if TYPE_CHECKING:
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 
 @ends
-@takes(read=ReadArguments, say=SayArguments)
+@takes
 def report(
-    model: Annotated[Path, typer.Argument(help="A model: ours, LIBLINEAR's or SVM-light's.")],
+    model: ModelFile,
     data: Annotated[Path, typer.Argument(help="Rows with labels, to try it on.")],
     out: Annotated[
         Path | None, typer.Option("-o", "--out", help="The page; MODEL.html without it.")
     ] = None,
     title: Annotated[str | None, typer.Option("--title", help="Of the page.")] = None,
-    threads: Annotated[int | None, typer.Option("--threads", help="Threads.")] = None,
+    threads: Threads = None,
     overwrite: Overwrite = False,
     *,
     read: ReadArguments,

@@ -14,7 +14,7 @@ from pegasos.cli.exits import CommandError, UsageError, ends
 
 
 @ends
-@takes(say=SayArguments)
+@takes
 def reproduce(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="[NAME]...", help="What to run; none: list them.")

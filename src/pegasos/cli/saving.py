@@ -18,13 +18,11 @@ from pegasos.cli.exits import ABOVE_TOL, CERTIFIED, INTERRUPTED, CommandError
 from pegasos.cli.fitting import Fitted, fit, training_of
 from pegasos.cli.reading import Prepared, memory_needed
 from pegasos.cli.say import Voice, in_words, seconds, worst
-from pegasos.data.dataset import Data
 from pegasos.interrupt import Interruption
 from pegasos.problem import Problem
 from pegasos.progress import PlainProgress, ProgressLine, on_terminal
 from pegasos.solvers import Choice, InteriorPoint, Newton
 from pegasos.tasks.checkpoints import saved_training
-from pegasos.tasks.training import Training
 
 
 def refuse_existing(target: Path, overwrite: bool) -> None:
@@ -67,7 +65,11 @@ def fit_and_save(
             training = training_of(given, C, lam, time.perf_counter(), callbacks)
             training = replace(training, announce=_announcer(voice, rows.data.X))
             if saving is not None:
-                training = _checkpointed(stack, saving, training, given, rows.data, command)
+                data, options = rows.data, ("multi_class", "class_weight")
+                training = saved_training(
+                    stack, saving, training, data.X, data.y, data.sample_weight,
+                    {name: getattr(given, name) for name in options}, command=command,
+                )  # fmt: skip
             fitted = fit(training, rows.data, given, rows.steps, rows.columns)
             fitted = replace(fitted, model=replace(fitted.model, path=path or {}))
         save_model(fitted, target, overwrite)
@@ -76,21 +78,6 @@ def fit_and_save(
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"the model is in {target}") from None
     return fitted, asked.requested
-
-
-def _checkpointed(
-    stack: ExitStack,
-    saving: Saving,
-    training: Training,
-    given: FitArguments,
-    data: Data,
-    command: dict[str, Any] | None,
-) -> Training:
-    """The training with its checkpoint, if one is asked for."""
-    parameters = {"multi_class": given.multi_class, "class_weight": given.class_weight}
-    return saved_training(
-        stack, saving, training, data.X, data.y, data.sample_weight, parameters, command=command
-    )
 
 
 def code_of(fitted: Fitted) -> int:

@@ -30,13 +30,7 @@ if TYPE_CHECKING:
 
 
 @ends
-@takes(
-    read=ReadArguments,
-    prepare=PrepareArguments,
-    fit=FitArguments,
-    save=SaveArguments,
-    say=SayArguments,
-)
+@takes
 def train(
     data: Annotated[
         Path | None, typer.Argument(help="Rows and labels to train on.", show_default=False)
@@ -127,7 +121,12 @@ def train(
         raise UsageError("DATA is missing: the rows and labels to train on")
     if dask is not None and model is None:
         raise UsageError("MODEL is missing: --dask needs to be told where the model goes")
-    if model is None and data is not None and data.exists() and not _names_a_model(data):
+    if (
+        model is None
+        and data is not None
+        and data.exists()
+        and not (data.is_file() or data.is_dir())
+    ):
         raise CommandError(f"{data} is no file to name the model after: give MODEL")
     named = data or Path()
     target = model or named.with_name(named.name + ".model") if data is not None else Path()
@@ -191,10 +190,6 @@ def _make_report(
     made.save(target, overwrite=overwrite)
     voice.tell(f"the report is in {target}")
     voice.result(report=str(target))
-
-
-def _names_a_model(data: Path) -> bool:
-    return data.is_file() or data.is_dir()
 
 
 def _rows(voice: Voice, job: Job) -> Prepared:

@@ -252,7 +252,7 @@ class LinearSVCCV(ClusterClassifier, cv.LinearSVCCV):
         folds = whole("cv", self.cv)
         if folds < 2:
             raise ValueError(f"cv must be at least 2 folds, got {self.cv}")
-        self._check_choices()
+        self._check_rule()
         with ExitStack() as stack:
             source = source_of(X, y, sample_weight)
             training, task = self._on_cluster(stack, began, float(Cs[0]), None, source)

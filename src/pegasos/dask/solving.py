@@ -11,8 +11,9 @@ import numpy as np
 
 from pegasos.arguments import functions
 from pegasos.limits import Limits
+from pegasos.losses import Loss
 from pegasos.outcome import Callback
-from pegasos.problem import Intercept, Loss
+from pegasos.problem import Intercept
 from pegasos.result import Result
 from pegasos.run_options import RunOptions
 from pegasos.sites.cluster.client import DEFAULT_TIMEOUT, check_timeout, client_of
@@ -31,7 +32,7 @@ def solve(
     lam: float | None = None,
     C: float | None = None,
     solver: str | Solver = "auto",
-    loss: Loss = "hinge",
+    loss: str | Loss = "hinge",
     intercept: Literal["auto"] | Intercept = "auto",
     intercept_scaling: float = 1.0,
     tol: float = 1e-3,
@@ -58,13 +59,13 @@ def solve(
     """
     began = time.perf_counter()
     config = by_name(solver)
-    check_loss(loss, config)
+    lost = check_loss(loss, config)
     mode = resolve_intercept(intercept, config, intercept_scaling)
     check_scaling(mode, intercept_scaling)
     if (lam is None) == (C is None):
         raise ValueError("give exactly one of lam and C")
     training = Training(
-        solver=config, loss=loss, intercept=mode, intercept_scaling=intercept_scaling, C=C, lam=lam,
+        solver=config, loss=lost, intercept=mode, intercept_scaling=intercept_scaling, C=C, lam=lam,
         n_jobs=n_jobs,
         options=RunOptions(
             tol=check_tol(tol), limits=Limits(max_time, max_epochs),

@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 from pegasos.data import labels
 from pegasos.data.columns import assign
 from pegasos.data.csr import check_csr, check_dense, make_csr
-from pegasos.data.dataset import Data, DataError, Options
+from pegasos.data.dataset import Data, DataError, Options, slices
 from pegasos.data.npy import map_array, read_header
-from pegasos.data.slices import slices
 
 _USED = {"X", "data", "indices", "indptr", "shape", "format", "y", "y_indices", "y_indptr"}
 _USED |= {"label_names", "sample_weight", "qid", "feature_names"}
@@ -162,13 +161,12 @@ def _whole(path: Any, array: NDArray[Any], name: str) -> NDArray[Any]:
     return array.astype(kind, copy=False)
 
 
-def _labels(path: Any, y: NDArray[Any], n: int) -> NDArray[Any]:
+def _labels(path: Any, y: NDArray[Any], n: int) -> Any:
     if y.ndim == 1 and y.dtype.kind == "U":
         if y.shape != (n,):
             raise DataError(path, f"y has {y.size} entries for {n} rows")
         return y
-    found: NDArray[Any] = _per_row(path, y, "y", n, None)
-    return found
+    return _per_row(path, y, "y", n, None)
 
 
 def _per_row(path: Any, array: NDArray[Any] | None, name: str, n: int, dtype: Any) -> Any:

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pegasos.data.columns import Columns, assign
-from pegasos.data.dataset import Data, DataError, Options
-from pegasos.data.slices import VALUES
+from pegasos.data.dataset import VALUES, Data, DataError, Options
 
 
 def blocks(path: str | os.PathLike[str], options: Options) -> Iterator[Data]:
@@ -61,10 +60,8 @@ def _whole(path: Any) -> Iterator[None]:
     pa = need_pyarrow()
     try:
         yield
-    except (pa.ArrowException, UnicodeDecodeError) as error:
-        raise DataError(path, f"not a whole file of this format: {error}") from None
-    except OSError as error:
-        if error.errno is not None:
+    except (pa.ArrowException, UnicodeDecodeError, OSError) as error:
+        if getattr(error, "errno", None) is not None:
             raise
         raise DataError(path, f"not a whole file of this format: {error}") from None
 

@@ -15,10 +15,9 @@ from pegasos import sparse
 from pegasos.atomic import atomic_folder
 from pegasos.data.cache_manifest import NAME, STARTS, Array, Block, Manifest
 from pegasos.data.csr import check_csr, check_dense
-from pegasos.data.dataset import Data, DataError
-from pegasos.data.labels import Distinct
+from pegasos.data.dataset import Data, DataError, slices
+from pegasos.data.labels import numbered
 from pegasos.data.npy import HEADER, GrowingArray, header_bytes, map_array
-from pegasos.data.slices import slices
 
 NARROW = int(np.iinfo(np.int32).max)
 """Stored values up to which indices take four bytes; the core wants both indices of one type."""
@@ -61,8 +60,7 @@ class CacheWriter:
         self._features = self._stored = self._label_count = 0
         self._sparse = True
         self._kind: str | None = None
-        self._names = Distinct()
-        self._numbers: dict[float, int] = {}  # labels of an indicator
+        self._names: dict[str | float, int] = {}  # of labels that are text, or of an indicator
         self._feature_names: tuple[str, ...] | None = None
 
     def add(self, data: Data) -> None:
@@ -79,11 +77,7 @@ class CacheWriter:
         if not self._blocks or not self._features:
             raise DataError(self._path, "there are no rows, or no features")
         files = {name: file.close() for name, file in self._arrays.items()}
-        names: tuple[Any, ...] | None = None
-        if self._kind == "text":
-            names = tuple(self._names.texts)
-        elif self._kind == "indicator":
-            names = tuple(self._numbers)
+        names = tuple(self._names) if self._kind in ("text", "indicator") else None
         manifest = Manifest(
             sum(rows for rows, _ in self._blocks),
             self._features,
@@ -178,15 +172,14 @@ class CacheWriter:
                 raise DataError(self._path, "labels must be finite, and whole ones below 2^53")
             return {"labels": y}
         self._known({"text"}, "text", first)
-        return {"labels": self._names.codes(map(str, y.tolist()))}
+        return {"labels": numbered(self._names, map(str, y.tolist()))}
 
     def _indicator(
         self, y: Any, names: NDArray[np.float64] | None, first: bool
     ) -> dict[str, NDArray[Any]]:
         self._known({"indicator"}, "indicator", first)
         called = np.arange(y.shape[1]) if names is None else names
-        known = self._numbers
-        own = np.array([known.setdefault(float(name), len(known)) for name in called], np.int32)
+        own = numbered(self._names, map(float, called))
         starts = y.indptr[1:].astype(np.int64) + self._label_count
         self._label_count += y.indices.size
         return {"label_indices": own[y.indices], "label_indptr": starts}

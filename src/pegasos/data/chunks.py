@@ -31,7 +31,26 @@ MANY_BLOCKS, LEAST_BYTES, MOST_BYTES = 128, 1 << 18, 1 << 26
 _SHARE = 0.6  # of the machine's memory that rows may take at once
 
 
-class CacheChunks(Chunks):
+class _EvenChunks(Chunks):
+    """Blocks of as many rows each; all at once where nothing else is asked for and they fit."""
+
+    def __init__(self, n: int, size: int, block_bytes: int | None) -> None:
+        memory = total()
+        fits = memory is not None and size <= _SHARE * memory
+        self._n, self._at_once = n, block_bytes is None and fits
+        if block_bytes is None:  # many, so that a random order of them mixes rows
+            block_bytes = max(LEAST_BYTES, min(MOST_BYTES, size // MANY_BLOCKS))
+        self._rows = max(1, int(n * block_bytes / max(size, 1)) // ALIGNED) * ALIGNED
+
+    @property
+    def n_blocks(self) -> int:
+        return -(-self._n // self._rows)
+
+    def _range(self, number: int) -> tuple[int, int]:
+        return number * self._rows, min(self._n, (number + 1) * self._rows)
+
+
+class CacheChunks(_EvenChunks):
     """A cache, memory-mapped: its pages are the system's, to keep or to drop."""
 
     def __init__(
@@ -46,18 +65,11 @@ class CacheChunks(Chunks):
         size = sum(
             part[1] for block in self.cache.manifest.blocks for part in block.ranges.values()
         )
-        self._n = self.cache.rows
-        self._rows = _rows_of_a_block(self._n, size, block_bytes)
-        self._at_once = block_bytes is None and _fits(size)
+        super().__init__(self.cache.rows, size, block_bytes)
 
     def whole(self) -> Data | None:
         """All rows, mapped."""
         return self.cache.read() if self._at_once else None
-
-    @property
-    def n_blocks(self) -> int:
-        """How many blocks there are."""
-        return -(-self._n // self._rows)
 
     def read(self, number: int) -> Data:
         """The rows of a block, in place."""
@@ -72,11 +84,8 @@ class CacheChunks(Chunks):
         """Ask the system to read ahead."""
         self.cache.will_need(*self._range(number))
 
-    def _range(self, number: int) -> tuple[int, int]:
-        return number * self._rows, min(self._n, (number + 1) * self._rows)
 
-
-class ArrayChunks(Chunks):
+class ArrayChunks(_EvenChunks):
     """Arrays, memory-mapped or not: X dense or CSR, y, and sample weights."""
 
     def __init__(
@@ -86,37 +95,18 @@ class ArrayChunks(Chunks):
         self.X, self.y, self.weight = X, y, sample_weight
         n, d = X.shape
         size = X.nnz * 12 if sparse.issparse(X) else n * d * X.itemsize
-        self._rows = _rows_of_a_block(n, size, block_bytes)
-        self._at_once = block_bytes is None and _fits(size)
+        super().__init__(n, size, block_bytes)
 
     def whole(self) -> Data | None:
         """All rows, where they are."""
         return Data(self.X, self.y, self.weight) if self._at_once else None
 
-    @property
-    def n_blocks(self) -> int:
-        """How many blocks there are."""
-        return -(-int(self.X.shape[0]) // self._rows)
-
     def read(self, number: int) -> Data:
         """The rows of a block."""
-        rows = slice(number * self._rows, (number + 1) * self._rows)
+        rows = slice(*self._range(number))
         y = None if self.y is None else np.asarray(self.y[rows])
         weight = None if self.weight is None else np.asarray(self.weight[rows])
         return Data(self.X[rows], y, weight)
-
-
-def _fits(size: int) -> bool:
-    """Whether the system can keep pages of so many bytes in memory."""
-    memory = total()
-    return memory is not None and size <= _SHARE * memory
-
-
-def _rows_of_a_block(n: int, size: int, block_bytes: int | None) -> int:
-    """Aligned; by default for many blocks, so that a random order of them mixes rows."""
-    if block_bytes is None:
-        block_bytes = max(LEAST_BYTES, min(MOST_BYTES, size // MANY_BLOCKS))
-    return max(1, int(n * block_bytes / max(size, 1)) // ALIGNED) * ALIGNED
 
 
 class ParquetChunks(Chunks):

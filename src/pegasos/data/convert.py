@@ -14,16 +14,28 @@ from pegasos.data import blocks, format_of, read
 from pegasos.data.dataset import BadLine, Data, DataError, Options
 
 
-@dataclass(frozen=True)
+@dataclass
 class Conversion:
     """What was written."""
 
-    rows: int
-    features: int
-    values: int  # stored: the non-zeros of sparse rows, all of dense ones
+    rows: int = 0
+    features: int = 0
+    values: int = 0  # stored: the non-zeros of sparse rows, all of dense ones
     bad_lines: tuple[BadLine, ...] = ()
     bad_count: int = 0
     notes: tuple[str, ...] = ()
+
+    def counted(self, blocks: Iterable[Data]) -> Iterator[Data]:
+        """Blocks on their way to the target."""
+        for data in blocks:
+            n, d = data.X.shape
+            self.rows += n
+            self.values += getattr(data.X, "nnz", n * d)
+            self.features = max(self.features, d)
+            self.bad_lines += data.bad_lines[: max(0, 20 - len(self.bad_lines))]
+            self.bad_count += data.bad_count
+            self.notes += tuple(note for note in data.notes if note not in self.notes)
+            yield replace(data, bad_lines=(), bad_count=0)
 
 
 def convert(
@@ -50,35 +62,35 @@ def convert(
     kind = target_format or format_of(target)
     if target.exists() and not overwrite:  # before work starts
         raise FileExistsError(f"{target} exists; overwrite it only if you mean to")
-    told = _Told(options)
+    done = Conversion(features=options.features or 0)
     if kind == "cache":
         from pegasos.data.cache_writer import write_cache
 
-        rows = told.of(blocks(source, options))
+        rows = done.counted(blocks(source, options))
         write_cache(rows, target, features=options.features, overwrite=overwrite)
-        return told.result()
+        return done
     with atomic_path(target, overwrite=overwrite) as unfinished:
         try:
-            _write(source, unfinished, kind, options, told)
+            _write(source, unfinished, kind, options, done)
         except DataError as error:
             # A place in the file that is not there yet says nothing to anyone.
             if error.path == str(unfinished):
                 raise DataError(target, error.what, error.line, error.column) from None
             raise
-    return told.result()
+    return done
 
 
-def _write(source: Path, target: Path, kind: str, options: Options, told: _Told) -> None:
+def _write(source: Path, target: Path, kind: str, options: Options, done: Conversion) -> None:
     if kind == "npz":
         from pegasos.data.writers import write_npz
 
-        (data,) = told.of([read(source, options)])
+        (data,) = done.counted([read(source, options)])
         write_npz(data, target)
         return
     if kind == "svmlight":
         svmlight: Any = importlib.import_module("pegasos.data.svmlight")
         with svmlight.SvmlightWriter(target) as writer:
-            for data in told.of(blocks(source, options)):
+            for data in done.counted(blocks(source, options)):
                 if data.sample_weight is not None:
                     raise DataError(target, "svmlight has no place for weights: write a cache")
                 writer.write(data)
@@ -86,7 +98,7 @@ def _write(source: Path, target: Path, kind: str, options: Options, told: _Told)
     from pegasos.data import writers
 
     features = _features(source, options)
-    rows = told.of(blocks(source, options))
+    rows = done.counted(blocks(source, options))
     if kind == "csv":
         from pegasos.data.csv_table import delimiter_of
 
@@ -110,29 +122,3 @@ def _features(source: Path, options: Options) -> int:
         if whole:
             break
     return most
-
-
-class _Told:
-    """What was seen of the blocks that went by."""
-
-    def __init__(self, options: Options) -> None:
-        self._rows = self._values = self._bad_count = 0
-        self._features = options.features or 0
-        self._bad: tuple[BadLine, ...] = ()
-        self._notes: tuple[str, ...] = ()
-
-    def of(self, rows: Iterable[Data]) -> Iterator[Data]:
-        for data in rows:
-            n, d = data.X.shape
-            self._rows += n
-            self._values += getattr(data.X, "nnz", n * d)
-            self._features = max(self._features, d)
-            self._bad += data.bad_lines[: max(0, 20 - len(self._bad))]
-            self._bad_count += data.bad_count
-            self._notes += tuple(note for note in data.notes if note not in self._notes)
-            yield replace(data, bad_lines=(), bad_count=0)
-
-    def result(self) -> Conversion:
-        return Conversion(
-            self._rows, self._features, self._values, self._bad, self._bad_count, self._notes
-        )

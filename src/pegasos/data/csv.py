@@ -12,29 +12,29 @@ from numpy.typing import NDArray
 from pegasos.data import labels
 from pegasos.data.csv_rows import Part
 from pegasos.data.csv_table import SHOWN, Table
-from pegasos.data.dataset import BadLine, Data, DataError, Options
+from pegasos.data.dataset import Data, DataError, Options
 
 
 def read(path: str | os.PathLike[str], options: Options) -> Data:
     """The whole file."""
     table = Table(path, options)
-    columns = table.columns
-    parts, distinct, codes = [], labels.Distinct(), []
+    parts, codes = [], []
+    distinct: dict[str, int] = {}
     for part in table.parts():
         if part.labels is not None:
-            codes.append(distinct.codes(part.labels))
+            codes.append(labels.numbered(distinct, part.labels))
             part.labels = None
         parts.append(part)
-    y = labels.from_text(distinct.texts)[np.concatenate(codes)] if codes else None
-    return _data(
-        table,
-        np.concatenate([part.X for part in parts]) if columns.text is None else None,
-        y,
-        np.concatenate([part.weight for part in parts]) if columns.weight is not None else None,
-        [text for part in parts for text in part.text] if columns.text is not None else None,
-        [line for part in parts for line in part.bad][:SHOWN],
-        sum(part.bad_count for part in parts),
+    y = labels.from_text(list(distinct))[np.concatenate(codes)] if codes else None
+    whole = Part(
+        np.concatenate([part.X for part in parts]),
+        None,
+        np.concatenate([part.weight for part in parts]),
+        [text for part in parts for text in part.text],
+        bad=[line for part in parts for line in part.bad][:SHOWN],
+        bad_count=sum(part.bad_count for part in parts),
     )
+    return _data(table, whole, y)
 
 
 def blocks(path: str | os.PathLike[str], options: Options) -> Iterator[Data]:
@@ -54,11 +54,7 @@ def blocks(path: str | os.PathLike[str], options: Options) -> Iterator[Data]:
                 y = np.array(part.labels, dtype=np.str_)
             elif y.dtype.kind == "U":
                 raise _late_name(table, part, part.labels)
-        has_weight, has_text = table.columns.weight is not None, table.columns.text is not None
-        yield _data(
-            table, None if has_text else part.X, y, part.weight if has_weight else None,
-            part.text if has_text else None, part.bad, part.bad_count,
-        )  # fmt: skip
+        yield _data(table, part, y)
 
 
 def _late_name(table: Table, part: Part, texts: list[str]) -> DataError:
@@ -72,23 +68,16 @@ def _late_name(table: Table, part: Part, texts: list[str]) -> DataError:
     )
 
 
-def _data(
-    table: Table,
-    X: NDArray[Any] | None,
-    y: NDArray[Any] | None,
-    weight: NDArray[np.float64] | None,
-    text: list[str] | None,
-    bad: list[BadLine],
-    bad_count: int,
-) -> Data:
+def _data(table: Table, part: Part, y: NDArray[Any] | None) -> Data:
     columns = table.columns
+    numeric = columns.text is None
     return Data(
-        X,
+        part.X if numeric else None,
         y,
-        weight,
-        feature_names=columns.feature_names if text is None else None,
-        text=text,
-        bad_lines=tuple(bad),
-        bad_count=bad_count,
+        None if columns.weight is None else part.weight,
+        feature_names=columns.feature_names if numeric else None,
+        text=None if numeric else part.text,
+        bad_lines=tuple(part.bad),
+        bad_count=part.bad_count,
         notes=columns.notes,
     )

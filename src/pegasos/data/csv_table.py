@@ -1,6 +1,6 @@
 """The rows of a CSV file, their labels still text.
 
-Blocks of lines without quotes are taken apart by NumPy. A block in which that fails, and from the
+Blocks of lines without quotes are read by NumPy. A block in which that fails, and from the
 first quote on the rest of the file, goes through Python's csv module row by row, which finds the
 line and the field of what is wrong.
 """
@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import csv
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pegasos.data import labels
 from pegasos.data.columns import Columns, assign
 from pegasos.data.csv_rows import BadRowError, Part, Rows
 from pegasos.data.dataset import BadLine, DataError, Options
-from pegasos.data.fields import numbers
 from pegasos.data.files import compression
 from pegasos.data.lines import BLOCK, Lines, decode, numbered
 
@@ -28,6 +27,7 @@ SHOWN = 20
 """Bad lines kept in detail."""
 
 _LONGEST_FIELD = 1 << 30
+_ODD = re.compile(rb"[\r\x1c-\x1f]")  # ends of lines, and what only some readers take for spaces
 
 
 class Table:
@@ -99,38 +99,32 @@ class Table:
 
     def _fast(self, block: bytes, first: int) -> Part | None:
         """The rows of a block without quotes; None if anything at all is unusual."""
-        columns, block = self.columns, block.replace(b"\r\n", b"\n")
-        if b"\r" in block or len(self._delimiter.encode()) > 1:
+        columns, delimiter = self.columns, self._delimiter.encode()
+        block = block.replace(b"\r\n", b"\n")
+        if _ODD.search(block) or len(delimiter) > 1:
             return None
-        text = np.frombuffer(block, np.uint8)
-        ends = np.flatnonzero((text == ord(self._delimiter)) | (text == ord("\n")))
-        rows, left = divmod(ends.size, columns.count)
-        newline = text[ends] == ord("\n")
-        last = newline[columns.count - 1 :: columns.count]
-        if left or np.count_nonzero(newline) != rows or not last.all():
+        lines = block.removesuffix(b"\n").split(b"\n")
+        if not all(lines) or {line.count(delimiter) for line in lines} != {columns.count - 1}:
             return None
-        flat = np.empty((2, ends.size), np.int64)  # where fields begin, where they end
-        flat[0, :1], flat[0, 1:], flat[1] = 0, ends[:-1] + 1, ends
-        places = flat.reshape(2, rows, columns.count)
-        X = numbers(block, *places[:, :, columns.features].reshape(2, -1))
-        if X is None or np.abs(X).max(initial=0) > self._largest:
+        wanted = [*columns.features, *(() if columns.weight is None else (columns.weight,))]
+        # What is not ASCII is part of no number: a sign that is none takes its place.
+        plain = [line.decode("ascii", "replace") for line in lines]
+        try:
+            values = np.loadtxt(
+                plain, delimiter=self._delimiter, comments=None, usecols=wanted, ndmin=2
+            )
+            at = columns.label
+            texts = None if at is None else [
+                line.split(delimiter, at + 1)[at].decode().strip() for line in lines
+            ]  # fmt: skip
+        except ValueError:  # one that is no number, or not UTF-8
             return None
-        texts: list[str] | None = None
-        if columns.label is not None:
-            begin, end = places[:, :, columns.label].tolist()
-            try:
-                texts = [block[b:e].decode().strip() for b, e in zip(begin, end, strict=True)]
-            except UnicodeDecodeError:
-                return None
-            if any(map(labels.missing, set(texts))):
-                return None
-        weight: NDArray[np.float64] | None = np.empty(0)
-        if columns.weight is not None:
-            weight = numbers(block, *places[:, :, columns.weight])
-        if weight is None or (weight < 0).any():
+        X, weight = np.hsplit(values, [len(columns.features)])
+        good = np.isfinite(values).all() and not np.abs(X).max(initial=0) > self._largest
+        if not good or (weight < 0).any() or any(map(labels.missing, set(texts or ()))):
             return None
-        X = X.reshape(rows, -1).astype(self.options.dtype, copy=False)
-        return Part(X, texts, weight, lines=range(first, first + rows))
+        X = np.ascontiguousarray(X, self.options.dtype)
+        return Part(X, texts, weight.ravel(), lines=range(first, first + len(lines)))
 
     # By the csv module
 

@@ -47,7 +47,10 @@ def create_binary(path: str | os.PathLike[str]) -> BinaryIO:
     """A new file, compressed as its name says."""
     ending = compression(path)
     if ending == ".gz":  # without the time, so that equal contents give equal files
-        return _Gzip(path)  # type: ignore[return-value]
+        file = open(path, "wb")  # noqa: SIM115 - belongs to the stream returned
+        packed = gzip.GzipFile("", "wb", 6, file, mtime=0)
+        packed.myfileobj = file  # type: ignore[assignment]  # it is closed with the stream
+        return packed  # type: ignore[return-value]
     if ending == ".bz2":
         return bz2.open(path, "wb")  # type: ignore[return-value]
     if ending == ".zst":
@@ -114,18 +117,6 @@ class _ZstdReader:
             self._rest = frame.unused_data if frame.eof else b""
         out, self._ready = self._ready[:size], self._ready[size:]
         return bytes(out)
-
-
-class _Gzip(gzip.GzipFile):
-    def __init__(self, path: Any) -> None:
-        self._under = open(path, "wb")  # noqa: SIM115 - closed below
-        super().__init__("", "wb", 6, self._under, mtime=0)
-
-    def close(self) -> None:
-        try:
-            super().close()
-        finally:
-            self._under.close()
 
 
 # Python 3.14 has zstd itself. The packages are imported only where a .zst file is met.

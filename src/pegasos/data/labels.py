@@ -53,19 +53,6 @@ def whole(values: NDArray[Any]) -> NDArray[Any]:
     return values
 
 
-class Distinct:
-    """The different texts so far, numbered as they come."""
-
-    def __init__(self) -> None:
-        """None yet."""
-        self._numbers: dict[str, int] = {}
-
-    def codes(self, texts: Iterable[str]) -> NDArray[np.int32]:
-        """The number of each."""
-        known = self._numbers
-        return np.fromiter((known.setdefault(text, len(known)) for text in texts), np.int32)
-
-    @property
-    def texts(self) -> list[str]:
-        """By number."""
-        return list(self._numbers)
+def numbered(known: dict[Any, int], found: Iterable[Any]) -> NDArray[np.int32]:
+    """The number of each; ``known`` has those so far, and is told of new ones as they come."""
+    return np.fromiter((known.setdefault(one, len(known)) for one in found), np.int32)

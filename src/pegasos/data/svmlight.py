@@ -98,7 +98,8 @@ class _Text:
         held = 0  # bytes of a line that goes on
         with open_binary(self.path) as file:
             while True:
-                got = _fill(file, buffer[held:])
+                # A buffered reader reads until the room is full or the file ends.
+                got = file.readinto(buffer[held:])  # type: ignore[attr-defined]
                 last = got < buffer.size - held
                 size = held + got
                 used = self.parser.feed(buffer[:size], last=last, threads=self.threads)
@@ -181,17 +182,6 @@ def _lines_before(file: BinaryIO, end: int) -> int:
     return sum(
         file.read(min(_BLOCK_BYTES, end - at)).count(b"\n") for at in range(0, end, _BLOCK_BYTES)
     )
-
-
-def _fill(file: BinaryIO, room: NDArray[np.uint8]) -> int:
-    """Read until the room is full or the file ends; how many bytes came."""
-    view, got = memoryview(room), 0  # type: ignore[arg-type]
-    while got < room.size:
-        more = file.readinto(view[got:])  # type: ignore[attr-defined]
-        if not more:
-            break
-        got += more
-    return got
 
 
 class SvmlightWriter:

@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 
 from pegasos import sparse
 from pegasos.data.columns import LABEL_NAMES
-from pegasos.data.dataset import Data, DataError
+from pegasos.data.dataset import VALUES, Data, DataError, slices
 from pegasos.data.files import create_binary
 from pegasos.data.npy import GrowingArray
-from pegasos.data.slices import VALUES, slices
 
 _MOST_COLUMNS = 1 << 20
 

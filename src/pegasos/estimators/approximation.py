@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pegasos.certificate import Floats
 from pegasos.kernel.kernels import Kernel
 from pegasos.kernel.maps import METHODS, FeatureMap, MappedRows, make_map
+from pegasos.losses import Hinge
 from pegasos.outcome import Outcome
 from pegasos.run_options import RunOptions
 from pegasos.solvers import by_name
@@ -85,7 +86,7 @@ def approximation(
     training = checked_training(
         C=svc.C,
         lam=None,
-        loss="hinge",
+        loss=Hinge(),
         solver=svc.solver,
         tol=svc.tol,
         intercept=svc.intercept,

@@ -71,6 +71,10 @@ class Classifier(ClassifierMixin, BaseEstimator):
             self, X, y, sample_weight=sample_weight, title=title, feature_names=feature_names
         )
 
+    def _set_parameters(self, given: dict[str, Any]) -> None:
+        """Keep each parameter under its own name; ``given`` are the ``locals()`` of __init__."""
+        self.__dict__.update({name: value for name, value in given.items() if name != "self"})
+
     def _forget(self, *names: str) -> None:
         """Drop attributes of an earlier fit."""
         for name in names:

@@ -28,6 +28,7 @@ from pegasos.estimators.classifier import users_level
 from pegasos.estimators.devices import data_on_device, is_indicator, task_on_device
 from pegasos.estimators.linear import model_of
 from pegasos.limits import Limits
+from pegasos.losses import Loss
 from pegasos.sites.placed import Folds
 from pegasos.solvers import Solver
 from pegasos.tasks.cross_validation import cross_validate
@@ -119,7 +120,7 @@ class LinearSVCCV(ChoosesC):
         refit: bool = True,
         rule: Literal["best", "one_se"] = "best",
         patience: int | None = None,
-        loss: Literal["hinge", "squared_hinge"] = "hinge",
+        loss: str | Loss = "hinge",
         solver: str | Solver = "auto",
         tol: float = 1e-3,
         intercept: Literal["auto", "none", "regularized", "free"] = "auto",
@@ -140,31 +141,7 @@ class LinearSVCCV(ChoosesC):
         device: Any = None,
     ) -> None:
         """Keep the parameters; they are checked by ``fit``."""
-        self.Cs = Cs
-        self.cv = cv
-        self.scoring = scoring
-        self.refit = refit
-        self.rule = rule
-        self.patience = patience
-        self.loss = loss
-        self.solver = solver
-        self.tol = tol
-        self.intercept = intercept
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.multi_class = multi_class
-        self.class_weight = class_weight
-        self.probability = probability
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.callbacks = callbacks
-        self.verbose = verbose
-        self.checkpoint = checkpoint
-        self.checkpoint_every = checkpoint_every
-        self.resume = resume
-        self.device = device
+        self._set_parameters(locals())
 
     def fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **params: Any
@@ -175,7 +152,9 @@ class LinearSVCCV(ChoosesC):
         and the scorer, where metadata routing is enabled and they ask for them.
         """
         began = time.perf_counter()
-        self._check_choices()
+        self._check_rule()
+        if self.patience is not None:
+            whole("patience", self.patience)
         Cs = strengths(self.Cs)
         routed = self._routed(sample_weight, params)
         with ExitStack() as stack:
@@ -235,7 +214,7 @@ class LinearSVCCV(ChoosesC):
             self._store_calibrators(self._calibrators(training, task, folds))
 
     def _refits(self, path: Path) -> bool:  # noqa: ARG002 - a cluster looks at how it ended
-        return self.refit
+        return bool(self.refit)
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """The score by ``scoring``."""
@@ -259,11 +238,6 @@ class LinearSVCCV(ChoosesC):
                 method_mapping=MethodMapping().add(caller="fit", callee="score"),
             )
         )
-
-    def _check_choices(self) -> None:
-        self._check_rule()
-        if self.patience is not None:
-            whole("patience", self.patience)
 
     def _routed(self, sample_weight: Any, params: dict[str, Any]) -> Bunch:
         if get_config()["enable_metadata_routing"]:

@@ -23,6 +23,7 @@ from pegasos.estimators.devices import (
 )
 from pegasos.estimators.online import PartialFit
 from pegasos.estimators.validation import Validation, checked_set
+from pegasos.losses import Loss
 from pegasos.outcome import Outcome
 from pegasos.solvers import DualCoordinate, InteriorPoint, Solver
 from pegasos.tasks.labels import pair_sizes
@@ -40,7 +41,7 @@ class LinearSVC(PartialFit):
     ----------
     C : weight of the losses, as in scikit-learn. Ignored if ``lam`` is given.
     lam : regularization per example instead of C: ``lam/2 |w|^2 + mean loss``.
-    loss : ``"hinge"``, or ``"squared_hinge"`` (exact solvers only).
+    loss : ``"hinge"``, or ``"squared_hinge"`` (exact solvers only); or one of ``pegasos.losses``.
     penalty : ``"l2"``; there is no other here.
     solver : ``"auto"``, which takes one of the exact solvers, or several in turn: ``"dual"`` (many
         features), ``"newton"`` (many more rows than features), ``"interior"`` (any C, up to a few
@@ -111,7 +112,7 @@ class LinearSVC(PartialFit):
         *,
         C: float = 1.0,
         lam: float | None = None,
-        loss: Literal["hinge", "squared_hinge"] = "hinge",
+        loss: str | Loss = "hinge",
         penalty: Literal["l2"] = "l2",
         solver: str | Solver = "auto",
         tol: float = 1e-3,
@@ -137,32 +138,7 @@ class LinearSVC(PartialFit):
         device: Any = None,
     ) -> None:
         """Keep the parameters; they are checked by ``fit``."""
-        self.C = C
-        self.lam = lam
-        self.loss = loss
-        self.penalty = penalty
-        self.solver = solver
-        self.tol = tol
-        self.intercept = intercept
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.multi_class = multi_class
-        self.class_weight = class_weight
-        self.prune = prune
-        self.probability = probability
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.n_iter_no_change = n_iter_no_change
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.average = average
-        self.n_jobs = n_jobs
-        self.callbacks = callbacks
-        self.verbose = verbose
-        self.checkpoint = checkpoint
-        self.checkpoint_every = checkpoint_every
-        self.resume = resume
-        self.device = device
+        self._set_parameters(locals())
 
     def fit(
         self,

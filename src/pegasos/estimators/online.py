@@ -12,6 +12,7 @@ from sklearn.utils.validation import validate_data
 
 from pegasos.arguments import number
 from pegasos.estimators.base import READ_TYPES, LinearClassifier
+from pegasos.losses import Hinge, Loss
 from pegasos.problem import check_sample_weight
 from pegasos.solve import check_scaling
 from pegasos.tasks.labels import class_weights
@@ -91,18 +92,18 @@ def ignored(model: Any) -> str | None:
     if model._elsewhere is not None:
         return f"rows {model._elsewhere} do not come in batches: pegasos.LinearSVC has it"
     for name, allowed in (
-        ("loss", ("hinge",)),
+        ("loss", (Hinge.name,)),
         ("penalty", ("l2",)),
         ("device", (None,)),
         ("solver", ("auto", "sgds", "sgdr")),
         ("multi_class", ("ovr",)),
         ("intercept", ("auto", "regularized", "none")),
     ):
-        if getattr(model, name) not in allowed:
-            return (
-                f"it is SGD on the hinge loss: {name} must be one of {allowed}, got "
-                f"{getattr(model, name)!r}"
-            )
+        given = getattr(model, name)
+        if isinstance(given, Loss):
+            given = given.name
+        if given not in allowed:
+            return f"it is SGD on the hinge loss: {name} must be one of {allowed}, got {given!r}"
     if isinstance(model.class_weight, str):
         return f"class_weight {model.class_weight!r} needs all rows: give a dict"
     if model.probability:

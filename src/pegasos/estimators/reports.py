@@ -34,7 +34,11 @@ def report_of(
         raise TypeError("X is a Dask collection: a report takes rows in memory, X.compute()")
     linear = isinstance(estimator, LinearClassifier)
     names = _names(estimator, feature_names)
-    about = _linear(estimator, names) if linear else _kernel(estimator, names)
+    if linear:
+        kind = type(estimator).__name__
+        about = about_model(to_model(estimator), kind=kind, names=names, first=0)
+    else:
+        about = _kernel(estimator, names)
     scores = to_host(estimator.decision_function(X)) if linear else _votes(estimator, X)
     probabilities = to_host(estimator.predict_proba(X)) if about.calibrated else None
     rows, y = _plain(X), to_host(y)
@@ -67,11 +71,6 @@ def _names(estimator: Any, given: Sequence[str] | None) -> list[str] | None:
             f"feature_names has {len(names)} names, the model {estimator.n_features_in_} features"
         )
     return names
-
-
-def _linear(estimator: Any, names: list[str] | None) -> About:
-    kind = type(estimator).__name__
-    return about_model(to_model(estimator), kind=kind, names=names, first=0)
 
 
 def _kernel(estimator: Any, names: list[str] | None) -> About:

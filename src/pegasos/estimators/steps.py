@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_array
 
 from pegasos.data.dataset import Data
-from pegasos.steps.base import Step
+from pegasos.steps import Step
 
 
 class StepTransformer(TransformerMixin, BaseEstimator):

@@ -18,6 +18,7 @@ from pegasos.estimators.cv import LinearSVCCV
 from pegasos.estimators.linear import LinearSVC
 from pegasos.estimators.steps import StepTransformer
 from pegasos.history import History
+from pegasos.losses import Loss
 from pegasos.model import LinearModel, Scheme
 from pegasos.model_file.plain import dumps, to_plain
 from pegasos.solvers import SOLVERS, CrammerSinger, Solver
@@ -68,7 +69,8 @@ def to_model(model: Any) -> LinearModel:
         )
     check_is_fitted(model, "coef_")
     parameters, dropped = _parameters(model)
-    training = {name.rstrip("_"): to_plain(vars(model)[name]) for name in _fitted(model)}
+    fitted = vars(model)
+    training = {n.rstrip("_"): to_plain(fitted[n]) for n in _FITTED if n in fitted}
     with suppress(ValueError, TypeError):  # options that changed since the fit
         training["intercept"] = model._training(ExitStack(), 0.0, 1.0, None).intercept
     solver = getattr(model, "solver_", None)
@@ -164,10 +166,6 @@ def _solver(training: Mapping[str, Any]) -> Any:
     return usual if repr(usual) == training.get("solver_options") else name
 
 
-def _fitted(model: LinearClassifier) -> list[str]:
-    return [name for name in _FITTED if name in vars(model)]
-
-
 def _parameters(model: LinearClassifier) -> tuple[dict[str, Any], dict[str, str]]:
     """Those a LinearSVC has, and what is lost of them."""
     given = model.get_params(deep=False)
@@ -184,6 +182,8 @@ def _parameters(model: LinearClassifier) -> tuple[dict[str, Any], dict[str, str]
             continue
         if isinstance(value, Solver):
             dropped["solver"] = repr(value)[:200]
+            value = value.name
+        if isinstance(value, Loss):
             value = value.name
         try:
             if len(dumps(to_plain(value))) > _MOST_OF_A_PARAMETER:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pegasos import model_file
 from pegasos.export import liblinear, onnx, svmlight_model
-from pegasos.export.errors import ExportError
+from pegasos.export.folding import ExportError
 from pegasos.export.lines import Source
 from pegasos.export.sklearn import as_sklearn
 from pegasos.model import LinearModel

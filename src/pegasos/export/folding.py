@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from pegasos.export.errors import ExportError
 from pegasos.model import LinearModel
+
+
+class ExportError(ValueError):
+    """A model that another format has no words for; says why, and what to do."""
 
 
 def without_steps(model: LinearModel) -> LinearModel:

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from pegasos import sparse
 from pegasos.atomic import atomic_write
-from pegasos.export.errors import ExportError
-from pegasos.export.folding import without_steps
+from pegasos.export.folding import ExportError, without_steps
 from pegasos.export.lines import MOST_FEATURES, Source, integer, real, text_lines
 from pegasos.model import LinearModel
 from pegasos.model_file.errors import ModelFileError

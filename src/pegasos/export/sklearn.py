@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pegasos.export.errors import ExportError
-from pegasos.export.folding import without_steps
+from pegasos.export.folding import ExportError, without_steps
 from pegasos.model import LinearModel
 
 

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from pegasos.driver import run
+from pegasos.losses import Loss
 from pegasos.outcome import Outcome
-from pegasos.problem import Intercept, Loss, check_scaling_range, regularization
+from pegasos.problem import Intercept, check_scaling_range, regularization
 from pegasos.run_options import RunOptions
 from pegasos.sites.device.labels import check_sides, signs_of, weights_of
 from pegasos.sites.device.lanes import lanes_of

@@ -15,11 +15,21 @@ from numpy.typing import NDArray
 
 from pegasos import _core
 from pegasos.kernel.gram import Gram
-from pegasos.solvers.restored import expect
+from pegasos.state import Field, expect
 
 BATCH = 64  # rows of K computed at once, at most
 
 Arrays = dict[str, NDArray[Any]]
+
+
+CACHED = (
+    Field("used", (None,), np.int64, least=-1),
+    Field("owner", (None,), np.int64, least=-1),
+    Field("fetched", (None,), np.int64, least=-1),
+    Field("depths", (None,), np.uint8),
+    Field("batches", (None, None), np.int32, least=-1),
+)
+"""Of a run's state: the order of a cache, from which its rows are made again."""
 
 
 class Cache:

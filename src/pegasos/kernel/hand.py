@@ -9,16 +9,13 @@ from numpy.typing import NDArray
 
 from pegasos import _core
 from pegasos.certificate import Floats
-from pegasos.kernel.cache import BATCH, Cache
+from pegasos.kernel.cache import BATCH, CACHED, Cache
 from pegasos.kernel.gram import NOT_SEMIDEFINITE
 from pegasos.kernel.problem import KernelProblem
-from pegasos.sites.policy import State
-from pegasos.solvers.restored import expect
+from pegasos.state import State, expect
 
 _SHARE = 0.7  # of the largest violation: while rows that are here violate so much, they move
 _BELOW_ZERO = 1e-4  # what float32 can make of a curvature of 0, and far more
-
-KEPT = ("used", "owner", "fetched", "depths", "batches")  # of the cache
 
 
 class Hand:
@@ -34,14 +31,14 @@ class Hand:
         every = np.arange(problem.n)
         self._take(np.flatnonzero(level == level.max()))
         self.cache = Cache(problem.gram, np.zeros(problem.n, np.uint8), megabytes, every)
-        if "owner" not in state.arrays:
+        if not state["owner"].size:
             self.cache.marks = self.marks
             self._keep()
             return
         self.cache.depth = int(level.max())
         self.cache.clock, self.cache.computed = state["cache"].tolist()
         self.cache.filled(
-            {name: state[name] for name in KEPT}, self.marks,
+            {field.name: state[field.name] for field in CACHED}, self.marks,
             lambda depth: np.flatnonzero(level >= depth),
         )  # fmt: skip
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pegasos.kernel.gram import KernelGram
 from pegasos.kernel.kernels import Kernel
 from pegasos.kernel.points import Points
-from pegasos.solvers.restored import expect
+from pegasos.state import expect
 
 _NUMBER = 1 << 16  # a row's batch, and its place in that, as one number
 

@@ -25,8 +25,7 @@ from pegasos.arguments import number
 from pegasos.certificate import Certificate, Floats, GaveUp, GiveUp, never
 from pegasos.kernel.problem import KernelProblem
 from pegasos.kernel.solver import KernelSolver
-from pegasos.sites.policy import State
-from pegasos.solvers.restored import expect
+from pegasos.state import COUNTS, SEED, Field, State, expect
 
 _BLOCK = 256  # rows drawn at once: their kernel values are one block
 _GROWTH = 1.5  # of the epochs between certificates, which cost about as much as an epoch
@@ -50,17 +49,15 @@ class KernelPegasos(KernelSolver):
         if not 1 <= number("batch_size", size) < 2**31 or size != int(size):
             raise ValueError(f"batch_size must be a whole number from 1 on, got {size!r}")
 
-    def fresh(self, problem: KernelProblem, seed: int) -> State:
-        """Begin at w = 0."""
-        return State(
-            {
-                "cursor": np.zeros(2, dtype=np.int64),
-                "errors": np.zeros(problem.n, dtype=np.int64),
-                "draws": np.zeros(problem.n, dtype=np.int64),
-                "look_at": np.array([float(problem.n)]),
-                "asked": np.zeros(1, dtype=np.int64),
-                "seed": np.array([seed], dtype=np.uint64),
-            }
+    def fields(self, problem: KernelProblem) -> tuple[Field, ...]:
+        """How often rows were drawn, and erred."""
+        return (
+            COUNTS,
+            Field("errors", ("rows",), np.int64),
+            Field("draws", ("rows",), np.int64),
+            Field("look_at", (1,), start=float(problem.n)),
+            Field("asked", (1,), np.int64),
+            SEED,
         )
 
     def advance(
@@ -139,9 +136,9 @@ class KernelPegasos(KernelSolver):
             state["asked"][0] = 0
             state["look_at"][0] *= _GROWTH
 
-    def resumed(self, problem: KernelProblem, state: State) -> State:
-        """A state that was read from a file, to go on with; ValueError if it can be no run's."""
-        state = super().resumed(problem, state)
+    def resumed(self, problem: KernelProblem, arrays: dict[str, NDArray[Any]]) -> State:
+        """The state of arrays that were read from a file; ValueError if they can be no run's."""
+        state = super().resumed(problem, arrays)
         seen, steps = state["cursor"].tolist()
         draws, errors = state["draws"], state["errors"]
         right = seen == steps * self.batch_size == draws.sum() and (errors <= draws).all()

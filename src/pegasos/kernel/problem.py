@@ -16,7 +16,10 @@ from numpy.typing import NDArray
 
 from pegasos.certificate import Certificate, Floats, GiveUp, never
 from pegasos.kernel.gram import NOT_SEMIDEFINITE, Gram
+from pegasos.losses import Hinge
 from pegasos.problem import Intercept
+
+LOSS = Hinge()  # the only one that kernels are trained with
 
 
 class GramSite:
@@ -70,14 +73,19 @@ class KernelProblem:
         return self.n + 1, 1
 
     @property
+    def sizes(self) -> dict[str, int]:
+        """How long axes of a run's arrays are (``pegasos.state``)."""
+        return {"lanes": 1, "rows": self.n, "weights": self.n + 1, "padded": 1}
+
+    @property
     def bias(self) -> float:
         """Nothing: certificates find the intercept."""
         return 0.0
 
     @property
-    def untrained(self) -> Floats:
+    def at_zero(self) -> Floats:
         """(1,) P of w = 0."""
-        return np.array([self.scale * self.upper.sum()])
+        return np.array([self.scale * LOSS.value(1.0, self.upper).sum()])
 
     @property
     def visit_values(self) -> float:
@@ -122,7 +130,7 @@ class KernelProblem:
 
     def primal(self, coef: Floats, f: Floats, b: float) -> float:
         """P."""
-        loss = float(self.upper @ np.maximum(0.0, 1.0 - self.y * (f + b)))
+        loss = float(self.upper @ LOSS.value(1.0 - self.y * (f + b), 1.0))
         return self.scale * (float(coef @ f) / 2 + loss)
 
     def proof(self, coef: Floats, f: Floats, b: float, alphas: Floats, g: Floats) -> Certificate:

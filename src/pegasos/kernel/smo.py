@@ -16,17 +16,18 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pegasos import threads
 from pegasos.certificate import Certificate, Floats, GaveUp, GiveUp, never
-from pegasos.kernel.hand import KEPT, Hand, check_hand, intercept, marked
+from pegasos.kernel.cache import CACHED
+from pegasos.kernel.hand import Hand, check_hand, intercept, marked
 from pegasos.kernel.problem import KernelProblem
 from pegasos.kernel.solver import KernelSolver
-from pegasos.sites.policy import State
-from pegasos.solvers.restored import expect
+from pegasos.state import COUNTS, Field, State, expect
 
 _WIDE = 256  # threads pay from 16,384 rows on
 _SLICE = 2000  # steps between two looks at the keyboard
@@ -70,26 +71,25 @@ class SMO(KernelSolver):
         object.__setattr__(aimed, "_goal", tol)
         return aimed
 
+    def fields(self, problem: KernelProblem) -> tuple[Field, ...]:
+        """The duals over s, what steps know of rows, and the order of the cache."""
+        every = _every(problem)
+        return (
+            COUNTS,
+            Field("plan", (5,), np.int64, start=(every, every, 0, 0, 0)),
+            Field("numbers", (2,), start=(0.0, _FIRST_TOLERANCE)),
+            Field("asked", (1,), np.int64),
+            Field("cache", (2,), np.int64),
+            Field("a", ("rows",)),
+            Field("slack", ("rows",), start=lambda _: problem.y.copy()),
+            Field("exact", ("rows",)),
+            Field("level", ("rows",), np.uint8),
+            *CACHED,
+        )
+
     def start(self, problem: KernelProblem, seed: int, duals: Floats | None = None) -> State:  # noqa: ARG002
         """Begin at a = 0, with all rows in hand."""
-        return self._handed(problem, self.fresh(problem, seed))
-
-    def fresh(self, problem: KernelProblem, seed: int) -> State:  # noqa: ARG002
-        """a = 0."""
-        n, every = problem.n, _every(problem)
-        return State(
-            {
-                "cursor": np.zeros(2, dtype=np.int64),
-                "plan": np.array([every, every, 0, 0, 0], dtype=np.int64),
-                "numbers": np.array([0.0, _FIRST_TOLERANCE]),
-                "asked": np.zeros(1, dtype=np.int64),
-                "cache": np.zeros(2, dtype=np.int64),
-                "a": np.zeros(n),
-                "slack": problem.y.copy(),
-                "exact": np.zeros(n),
-                "level": np.zeros(n, dtype=np.uint8),
-            }
-        )
+        return self._handed(problem, State.begin(problem.sizes, self.fields(problem)))
 
     def _handed(self, problem: KernelProblem, state: State) -> State:
         used = threads.resolve(self.n_jobs, _WIDE * problem.n)
@@ -236,14 +236,11 @@ class SMO(KernelSolver):
         hand.widen()
         hand.slack[:] = problem.y - exact
 
-    def resumed(self, problem: KernelProblem, state: State) -> State:
-        """A state that was read from a file, to go on with; ValueError if it can be no run's."""
-        fixed = {name: array for name, array in state.arrays.items() if name not in KEPT}
-        super().resumed(problem, State(fixed))
+    def resumed(self, problem: KernelProblem, arrays: dict[str, NDArray[Any]]) -> State:
+        """The state of arrays that were read from a file; ValueError if they can be no run's."""
+        state = super().resumed(problem, arrays)
         plan, numbers = state["plan"], state["numbers"]
         seen, steps = state["cursor"].tolist()
-        right = (state["a"] >= 0) & (state["a"] <= problem.upper)
-        expect(right.all(), "duals are not feasible")
         expect(seen == steps >= 0, "its visits are no steps")
         expect((plan >= 0).all() and plan[_HALVINGS] < 1000, "its plan is none")
         expect(np.isfinite(numbers).all() and numbers[_TOLERANCE] > 0, "its numbers are none")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,7 @@ from pegasos.model_file.arrays import (
 from pegasos.model_file.check import check_model, need
 from pegasos.model_file.errors import WrongContent
 from pegasos.model_file.plain import from_plain, to_plain
-from pegasos.steps.base import Step
+from pegasos.steps import Step, restore
 from pegasos.tasks.probability import Calibrator, Isotonic, Sigmoid
 
 _BOUNDS = ("primal", "dual", "rounding")
@@ -225,9 +224,7 @@ def _take_step(arrays: Arrays, number: int, step: Any, room: int) -> Step:
         name: take_array(arrays, f"steps.{number}.{name}", how, room)
         for name, how in step["arrays"].items()
     }
-    restore = importlib.import_module("pegasos.steps").restore  # only where there are steps
     try:
-        restored: Step = restore(kind, meta, parts)
+        return restore(kind, meta, parts)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise WrongContent(f"step {number} ({kind}) cannot be restored: {error}") from None
-    return restored

@@ -45,6 +45,8 @@ def make(scored: Scored, rows: Rows, title: str) -> Report:
     from pegasos.report.page import render  # which imports jinja2
     from pegasos.report.text import clean
 
+    if not scored.finite:
+        raise ValueError("the scores of some rows are not finite: their values are too large")
     if scored.unknown == scored.rows:
         known = ", ".join(scored.about.classes[:10])
         raise ValueError(

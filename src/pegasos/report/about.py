@@ -54,7 +54,7 @@ class About:
 
     def lane_names(self) -> list[str]:
         """What each weight vector speaks for, where positive."""
-        if self.binary:
+        if self.binary and (self.coef is None or self.coef.shape[0] == 1):
             return self.classes[1:]
         if self.scheme == "ovo":
             return [f"{b} not {a}" for a, b in combinations(self.classes, 2)]

@@ -58,7 +58,7 @@ class Chart:
     def line(self, xs: Sequence[float], ys: Sequence[float], kind: str, name: str = "") -> None:
         """A line through points; ``name`` is what the script calls it."""
         points = " ".join(f"{x:g},{y:g}" for x, y in self._points(xs, ys))
-        said = _attribute("data-name", name) if name else ""
+        said = Markup(' data-name="{}"').format(clean(name)) if name else ""
         self._draw('<polyline class="{}" points="{}"{}/>', f"line {kind}", points, said)
 
     def area(self, xs: Sequence[float], low: Sequence[float], high: Sequence[float]) -> None:
@@ -91,20 +91,20 @@ class Chart:
     def across(self, y: float, text: str) -> None:
         """A thin level line, with a word at its left end."""
         _, at = self.at(self.x.low, y)
-        self._rule(self.left, at, self.left + self.w, at)
+        self._straight("rule", self.left, at, self.left + self.w, at)
         self._text("word", self.left + 5, at - 5 if at > self.top + 16 else at + 13, "start", text)
 
     def upright(self, x: float, before: str, after: str) -> None:
         """A thin upright line, with a word on either side."""
         at, _ = self.at(x, self.y.low)
-        self._rule(at, self.top, at, self.top + self.h)
+        self._straight("rule", at, self.top, at, self.top + self.h)
         self._text("word", at - 5, self.top + 13, "end", before)
         self._text("word", at + 5, self.top + 13, "start", after)
 
     def diagonal(self) -> None:
         """What chance, or perfect calibration, gives."""
         (x0, y0), (x1, y1) = self.at(0, 0), self.at(1, 1)
-        self._rule(x0, y0, x1, y1)
+        self._straight("rule", x0, y0, x1, y1)
 
     def svg(self) -> Markup:
         """The picture."""
@@ -135,11 +135,11 @@ class Chart:
         foot = self.top + self.h
         for value in self.x.ticks(self._room()):
             at, _ = self.at(value, self.y.low)
-            self._grid(at, self.top, at, foot)
+            self._straight("grid", at, self.top, at, foot)
             self._text("tick", at, foot + 15, "middle", self.x.tick(value))
         for value in self.y.ticks():
             _, at = self.at(self.x.low, value)
-            self._grid(self.left, at, self.left + self.w, at)
+            self._straight("grid", self.left, at, self.left + self.w, at)
             self._text("tick", self.left - 6, at + 4, "end", self.y.tick(value))
         self._text("name", self.left + self.w / 2, self.height - 8, "middle", self.x.label)
         middle = self.top + self.h / 2
@@ -154,13 +154,9 @@ class Chart:
         longest = max(len(self.x.tick(value)) for value in self.x.ticks())
         return max(2, min(7, int(self.w / (_LETTER * longest + 14))))
 
-    def _rule(self, *ends: float) -> None:
-        line = '<line class="rule" x1="{}" y1="{}" x2="{}" y2="{}"/>'
-        self._draw(line, *(f"{e:g}" for e in ends))
-
-    def _grid(self, *ends: float) -> None:
-        line = '<line class="grid" x1="{}" y1="{}" x2="{}" y2="{}"/>'
-        self._draw(line, *(f"{e:g}" for e in ends))
+    def _straight(self, kind: str, *ends: float) -> None:
+        line = '<line class="{}" x1="{}" y1="{}" x2="{}" y2="{}"/>'
+        self._draw(line, kind, *(f"{e:g}" for e in ends))
 
     def _text(self, kind: str, x: float, y: float, anchor: str, text: str) -> None:
         if not text:
@@ -175,10 +171,6 @@ class Chart:
 
     def _draw(self, shape: str, *values: Any) -> None:
         self._shapes.append(Markup(shape).format(*values))
-
-
-def _attribute(name: str, value: str) -> Markup:
-    return Markup(' {}="{}"').format(name, clean(value))
 
 
 def _said(axis: Axis) -> str:

@@ -134,20 +134,16 @@ def classes(scored: Scored) -> dict[str, Any]:
 
 def _problems(scored: Scored) -> list[tuple[str, Floats, NDArray[np.bool_], Floats]]:
     """Class by class against the rest: its name, scores, which rows are its own, weights."""
-    about, kept = scored.about, scored.kept
-    if about.labels:
-        rows = scored.per_class.rows
-        chosen = np.sort(np.argsort(-rows, kind="stable")[:_TILES])
-        return [
-            (about.classes[k], kept.scores[:, k], kept.truth[:, k], kept.weight) for k in chosen
-        ]
-    known = kept.truth >= 0
-    scores, truth, weight = kept.scores[known], kept.truth[known], kept.weight[known]
+    about = scored.about
+    kept = scored.kept if about.labels else scored.kept.known
     if about.binary:
-        return [(about.classes[1], scores, truth == 1, weight)]
-    rows = scored.per_class.rows
-    chosen = np.sort(np.argsort(-rows, kind="stable")[:_TILES])
-    return [(about.classes[k], scores[:, k], truth == k, weight) for k in chosen]
+        return [(about.classes[1], kept.scores, kept.truth == 1, kept.weight)]
+    chosen = np.sort(np.argsort(-scored.per_class.rows, kind="stable")[:_TILES])
+    own = [kept.truth[:, k] if about.labels else kept.truth == k for k in chosen]
+    return [
+        (about.classes[k], kept.scores[:, k], rows, kept.weight)
+        for k, rows in zip(chosen, own, strict=True)
+    ]
 
 
 def curves(scored: Scored) -> dict[str, Any]:
@@ -192,15 +188,14 @@ def _curve(kind: str, name: str, made: Curve, large: bool, base: float) -> Any:
 
 def margins(scored: Scored) -> dict[str, Any]:
     """How clearly rows are right or wrong."""
-    about, kept = scored.about, scored.kept
+    about = scored.about
+    kept = scored.kept if about.labels else scored.kept.known
     if about.labels:
         sign = np.where(kept.truth, 1.0, -1.0)
         values = (sign * kept.scores).ravel()
         weight = np.repeat(kept.weight, kept.scores.shape[1])
     else:
-        known = kept.truth >= 0
-        values = measures.margins(kept.scores[known], kept.truth[known])
-        weight = kept.weight[known]
+        values, weight = measures.margins(kept.scores, kept.truth), kept.weight
     if not values.size:
         return {"why": "There are no rows of classes that the model knows."}
     bars = measures.histogram(values, weight)
@@ -232,16 +227,15 @@ def margins(scored: Scored) -> dict[str, Any]:
 
 def calibration(scored: Scored) -> dict[str, Any]:
     """Probabilities against what happened."""
-    about, kept = scored.about, scored.kept
+    about = scored.about
     if about.labels:
         return {"why": "Models of labels have no probabilities."}
-    p = kept.probabilities
+    kept = scored.kept.known
+    p, truth, weight = kept.probabilities, kept.truth, kept.weight
     if p is None:
         return {"why": "The model has no probabilities. To get them, train it in Python with "
                        "LinearSVC(probability=True) or SVC(probability=True), and make the report "
                        "of that."}  # fmt: skip
-    known = kept.truth >= 0
-    p, truth, weight = p[known], kept.truth[known], kept.weight[known]
     if not truth.size:
         return {"why": "There are no rows of classes that the model knows."}
     if about.binary:

@@ -30,6 +30,17 @@ class Kept:
     weight: Floats
     probabilities: Floats | None
 
+    def some(self, rows: Any) -> Kept:
+        """Some of them."""
+        p = self.probabilities
+        arrays = (self.scores[rows], self.truth[rows], self.weight[rows])
+        return Kept(*arrays, None if p is None else p[rows])
+
+    @property
+    def known(self) -> Kept:
+        """Those of classes that the model knows."""
+        return self.some(self.truth >= 0)
+
 
 @dataclass
 class Scored:
@@ -44,6 +55,7 @@ class Scored:
     unknown: int = 0  # rows of classes that the model does not know
     right: float = 0.0  # weight of the rows that are right
     total: float = 0.0
+    finite: bool = True  # all scores are
     stride: int = 1  # every so many rows are kept
     worst: Worst = field(default_factory=Worst)
 
@@ -70,8 +82,7 @@ class Scored:
     ) -> None:
         """Count a block; ``y`` are classes as they are written, or an indicator matrix."""
         n = scores.shape[0]
-        if not np.isfinite(scores).all():
-            raise ValueError("the scores of some rows are not finite: their values are too large")
+        self.finite &= bool(np.isfinite(scores).all())
         self.weighted |= weight is not None
         weight = np.ones(n) if weight is None else np.asarray(weight, dtype=np.float64).ravel()
         if X is not None:
@@ -146,11 +157,11 @@ class Scored:
 
     def _keep(self, block: Kept, numbers: NDArray[np.intp]) -> None:
         """Every ``stride``-th row; half as many when they would take too much memory."""
-        self._parts.append(_some(block, numbers % self.stride == 0))
+        self._parts.append(block.some(numbers % self.stride == 0))
         self._size += self._parts[-1].scores.size
         while self._size > self.most and self.rows + numbers.size > self.stride:
             self.stride *= 2
-            self._parts = [_some(self.kept, slice(None, None, 2))]
+            self._parts = [self.kept.some(slice(None, None, 2))]
             self._size = self._parts[0].scores.size
 
     @property
@@ -169,13 +180,6 @@ class Scored:
     def per_class(self) -> PerClass:
         """Of classes or labels."""
         return self.labels if self.about.labels else PerClass.of_confusion(self.counts)
-
-
-def _some(block: Kept, rows: Any) -> Kept:
-    p = block.probabilities
-    return Kept(
-        block.scores[rows], block.truth[rows], block.weight[rows], None if p is None else p[rows]
-    )
 
 
 def _joined(parts: list[Kept]) -> Kept:

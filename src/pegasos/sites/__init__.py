@@ -10,12 +10,14 @@ sees where the rows are. This room offers:
 ``RowMethod``, ``Pass``   what a solver declares about its passes
 ``DualsAt``     duals that can be read off the rows' variables, wherever those are
 ``merge``       how replies of several parts become one
+``PassCosts``   what passes cost at a site, by which ``auto`` chooses
 
-``pegasos.sites.policy`` is what the driver runs for a solver, ``pegasos.sites.cluster`` the site of
-rows on a Dask cluster; the device's is in ``pegasos.gpu``.
+``pegasos.sites.policy`` is what the driver runs for a solver. ``pegasos.sites.cluster`` is the site
+of rows on a Dask cluster, ``pegasos.sites.device`` that of rows on a GPU.
 """
 
 from pegasos.sites.base import Site
+from pegasos.sites.costs import PassCosts
 from pegasos.sites.disk import Blocks
 from pegasos.sites.errors import InterruptedSiteError, PartsLostError
 from pegasos.sites.memory import MEMORY
@@ -30,6 +32,7 @@ __all__ = [
     "LocalPasses",
     "PartsLostError",
     "Pass",
+    "PassCosts",
     "Passes",
     "Reply",
     "RowMethod",

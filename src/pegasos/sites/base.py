@@ -31,7 +31,6 @@ class Site(ABC):
     in_memory: ClassVar[bool] = False  # rows of this process: any row can be visited at any time
     here: ClassVar[bool] = True  # the rows' variables and duals are arrays of the run's state
     matrices_here: ClassVar[bool] = True  # they are arrays of the run's state
-    speed: float = 1.0  # how many times as quick as on a core a pass is, roughly
     side_by_side: ClassVar[int] = 0  # lanes that run apart at a time; 0: the driver takes groups
     instead: ClassVar[str] = "solver='dual'"  # what to use for features that no matrix is made of
 
@@ -40,13 +39,18 @@ class Site(ABC):
     def dense(self, rows: Rows) -> bool:
         """Whether rows are arrays, with every value stored."""
 
-    @abstractmethod
-    def ranges(self, problem: Problem, *, matrix: bool = False) -> Ranges:
-        """Ranges of rows that a second-order solver visits at once; shorter for a ``matrix``."""
+    @property
+    def speed(self) -> float:
+        """How many times as quick as on a core a pass is, roughly."""
+        return 1.0
 
-    @abstractmethod
+    def ranges(self, problem: Problem, *, matrix: bool = False) -> Ranges:  # noqa: ARG002
+        """Ranges of rows that a second-order solver visits at once; shorter for a ``matrix``."""
+        return [(0, problem.n)]
+
     def certified_at_once(self, problem: Problem) -> Ranges:
         """Ranges of rows between two looks at the keyboard while a certificate is made."""
+        return self.ranges(problem)
 
     def refusal(self, solver: Any) -> str | None:  # noqa: ARG002 - most run all
         """Why it does not run a solver, in words to users; None: it does."""
@@ -90,7 +94,6 @@ class Site(ABC):
         return True
 
     # Rows, a part at a time.
-    @abstractmethod
     def part(
         self,
         problem: Problem,
@@ -104,6 +107,7 @@ class Site(ABC):
         ``only`` some of the rows need be right; the part that begins with row ``ahead`` (hi, if
         None) is asked for next.
         """
+        raise NotImplementedError(f"rows stay {self.where}")
 
     def inward(self, W: Floats) -> Floats:
         """Weights (d + 1, ...) as they meet what parts hold."""

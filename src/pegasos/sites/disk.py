@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pegasos import _core
+from pegasos.checksums import of_arrays, of_rows
+from pegasos.data.dataset import ALIGNED
 from pegasos.rows import Rows, block_rows
 from pegasos.sites.base import Ranges, Site
 from pegasos.sites.method import About, Bools, Floats, Kept, RowMethod
@@ -68,7 +70,12 @@ class Blocks(Site):
     @property
     def aligned(self) -> bool:
         """Whether every part begins at a multiple of ``pegasos.data.dataset.ALIGNED`` rows."""
-        return True
+        return all(lo % ALIGNED == 0 for lo, _ in self.parts())
+
+    def checksum(self) -> int:
+        """CRC-32 of all rows, which a checkpoint is compared by."""
+        parts = [of_rows(self.block(lo, hi, 1)) for lo, hi in self.parts()]
+        return of_arrays(np.array(parts))
 
     @property
     def stored(self) -> tuple[float, float, int]:
@@ -103,10 +110,6 @@ class Blocks(Site):
         return self.of_arrays
 
     def ranges(self, problem: Problem, *, matrix: bool = False) -> Ranges:  # noqa: ARG002
-        """The parts."""
-        return self.parts()
-
-    def certified_at_once(self, problem: Problem) -> Ranges:  # noqa: ARG002
         """The parts."""
         return self.parts()
 

@@ -6,23 +6,16 @@ Either advances a state that is made of plain arrays.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pegasos.certificate import (
-    Certificate,
-    DualsOf,
-    Floats,
-    GiveUp,
-    certify,
-    feature_blocks,
-    never,
-)
-from pegasos.joint import certify_joint
+from pegasos.certificate import Certificate, DualsOf, Floats, GiveUp, blocks, certify, never
+from pegasos.joint import certify_joint, feasible
 from pegasos.problem import Problem
+from pegasos.state import Field, Sizes, State, expect
 
 
 class Place(Protocol):
@@ -59,11 +52,15 @@ class Runnable(Protocol):
         """Shape of the lanes' weights: their number and one more x padded lanes."""
 
     @property
+    def sizes(self) -> Sizes:
+        """How long axes of a run's arrays are."""
+
+    @property
     def bias(self) -> float:
         """What the last weight is multiplied with."""
 
     @property
-    def untrained(self) -> Floats:
+    def at_zero(self) -> Floats:
         """(K,) P of w = 0."""
 
     @property
@@ -94,54 +91,6 @@ class Runnable(Protocol):
 P = TypeVar("P", bound=Runnable)
 
 
-def weight_zeros(shape: tuple[int, int]) -> Floats:
-    """Zeros that begin with a cache line: eight lanes, of a multiple of eight, fill one each."""
-    size = shape[0] * shape[1]
-    buffer = np.zeros(size + 8)
-    first = -buffer.ctypes.data % 64 // 8
-    return buffer[first : first + size].reshape(shape)
-
-
-@dataclass(frozen=True)
-class State:
-    """Everything a run consists of: named arrays, written in place as it advances.
-
-    ``weights`` names the (features + 1, padded lanes) arrays, ``per_lane`` those whose last axis
-    is the lane; the rest belong to all lanes.
-    """
-
-    arrays: dict[str, NDArray[Any]]
-    weights: frozenset[str] = field(default_factory=frozenset)
-    per_lane: frozenset[str] = field(default_factory=frozenset)
-    there: Any = None  # what a site keeps of the run, where not all of it is here
-
-    def __getitem__(self, name: str) -> NDArray[Any]:
-        """The array of that name."""
-        return self.arrays[name]
-
-    @property
-    def seen(self) -> int:
-        """Rows visited so far."""
-        return int(self.arrays["cursor"].flat[0])
-
-    @property
-    def steps(self) -> int:
-        """Steps taken so far."""
-        return int(self.arrays["cursor"].flat[1])
-
-    def take(self, lanes: NDArray[np.intp], padded: int, give_up: GiveUp = never) -> State:
-        """The state of some of the lanes, with weights of ``padded`` columns."""
-        arrays = dict(self.arrays)
-        for name in self.per_lane:
-            arrays[name] = np.ascontiguousarray(arrays[name][..., lanes])
-        for name in self.weights:
-            wide = weight_zeros((arrays[name].shape[0], padded))
-            for lo, hi in feature_blocks(wide, give_up):
-                wide[lo:hi, : lanes.size] = arrays[name][lo:hi, lanes]
-            arrays[name] = wide
-        return replace(self, arrays=arrays)
-
-
 class PolicyOf(ABC, Generic[P]):
     """How to advance a state. Knows nothing of time, files, keyboards or scikit-learn.
 
@@ -150,8 +99,6 @@ class PolicyOf(ABC, Generic[P]):
 
     warm_starts: ClassVar[bool] = False
     lanes_apart: ClassVar[bool] = False  # trains one lane after the other
-    phases: ClassVar[tuple[str, ...]] = ()  # of an iteration: what state["place"] counts
-    matrix_phase: ClassVar[str] = ""  # the one that adds up a matrix: its ranges are shorter
 
     def lanes_at_once(self, problem: P) -> int:
         """How many lanes are trained together."""
@@ -166,8 +113,12 @@ class PolicyOf(ABC, Generic[P]):
         return False
 
     @abstractmethod
-    def start(self, problem: P, seed: int, duals: Floats | None = None) -> State:
+    def fields(self, problem: P) -> tuple[Field, ...]:
+        """The arrays that its state consists of."""
+
+    def start(self, problem: P, seed: int, duals: Floats | None = None) -> State:  # noqa: ARG002
         """The state before the first step; ``duals`` only where ``warm_starts``."""
+        return State.begin(problem.sizes, self.fields(problem), seed=seed)
 
     @abstractmethod
     def advance(
@@ -235,9 +186,11 @@ class PolicyOf(ABC, Generic[P]):
         fresh["cursor"][:] = state["cursor"]
         return fresh
 
-    @abstractmethod
-    def resumed(self, problem: P, state: State) -> State:
-        """A state that was read from a file, to go on with; ValueError if it can be no run's."""
+    def resumed(self, problem: P, arrays: dict[str, NDArray[Any]]) -> State:
+        """The state of arrays that were read from a file; ValueError if they can be no run's."""
+        state = State.resume(problem.sizes, self.fields(problem), arrays)
+        self.check_duals(problem, self.duals(problem, state))
+        return state
 
     @abstractmethod
     def check_duals(self, problem: P, duals: DualsOf) -> None:
@@ -261,10 +214,14 @@ class Policy(PolicyOf[Problem]):
         there = problem.site.keep(state.there, problem, lanes)
         return replace(state.take(lanes, problem.weights_shape[1], give_up), there=there)
 
-    def resumed(self, problem: Problem, state: State) -> State:  # noqa: ARG002
-        """No state of a site's own is read from a file."""
-        raise ValueError(f"runs {problem.site.where} are not resumed")
-
-    def check_duals(self, problem: Problem, duals: DualsOf) -> None:  # noqa: ARG002
-        """Nor are duals."""
-        raise ValueError(f"runs {problem.site.where} are not resumed")
+    def check_duals(self, problem: Problem, duals: DualsOf) -> None:
+        """Raise ValueError unless a certificate may take them for feasible."""
+        for lo, hi in blocks(problem):
+            a = duals(lo, hi)
+            if problem.joint:
+                own = problem.labels[lo:hi] > 0
+                right = feasible(a, own, problem.costs(lo, hi)[own])
+                near = np.abs(a - right) <= 1e-9 * (1 + np.abs(right))
+            else:
+                near = (a >= 0) & (a <= problem.largest_duals(lo, hi))
+            expect(near.all(), "duals are not feasible")

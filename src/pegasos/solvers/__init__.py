@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pegasos.problem import Problem
-from pegasos.sites.policy import State
 from pegasos.solvers.auto import Choice, choose, fixed
 from pegasos.solvers.base import Solver
 from pegasos.solvers.crammer_singer import CrammerSinger
@@ -12,6 +11,7 @@ from pegasos.solvers.interior import InteriorPoint
 from pegasos.solvers.newton import Newton
 from pegasos.solvers.pegasos import Pegasos
 from pegasos.solvers.sgd import SGDM, SGDR, SGDS
+from pegasos.state import State
 
 __all__ = [
     "SGDM",

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pegasos.certificate import DualsOf, Floats
+from pegasos.losses import Hinge
 from pegasos.problem import Problem
-from pegasos.sites.policy import P, Policy, PolicyOf, State
+from pegasos.sites.policy import P, Policy, PolicyOf
 
 
 class AnyLimits(Protocol):
@@ -27,7 +28,7 @@ class SolverOf(PolicyOf[P]):
 
     name: ClassVar[str]
     intercepts: ClassVar[frozenset[str]] = frozenset({"none", "regularized"})
-    losses: ClassVar[frozenset[str]] = frozenset({"hinge"})
+    losses: ClassVar[frozenset[str]] = frozenset({Hinge.name})  # that it trains
     exact: ClassVar[bool] = False  # converges linearly, so that tight tolerances are cheap
     by_blocks: ClassVar[bool] = False  # trains on rows that come a part at a time
     by_passes: ClassVar[bool] = False  # asks for nothing but passes over rows
@@ -40,19 +41,6 @@ class SolverOf(PolicyOf[P]):
 @dataclass(frozen=True, kw_only=True)
 class Solver(SolverOf[Problem], Policy):
     """A solver for linear problems."""
-
-    def resumed(self, problem: Problem, state: State) -> State:
-        """A state that was read from a file, to go on with; ValueError if it can be no run's."""
-        from pegasos.solvers import restored  # which imports the solvers; most runs need it not
-
-        restored.check(self, problem, state)
-        return state
-
-    def check_duals(self, problem: Problem, duals: DualsOf) -> None:
-        """Raise ValueError for duals that were read from a file, and are not feasible."""
-        from pegasos.solvers import restored  # as above
-
-        restored.check_feasible(problem, duals)
 
 
 def shares(problem: Problem, errors: NDArray[np.uint32], presentations: NDArray[Any]) -> DualsOf:

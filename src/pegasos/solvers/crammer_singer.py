@@ -4,14 +4,12 @@ Keerthi, Sundararajan, Chang, Hsieh & Lin (2008), "A Sequential Dual Method for 
 Multi-Class Linear SVMs": the duals of a row, one per class, move together to where D is largest
 (``pegasos.joint`` has P and D), rows in a fresh random order every pass. Rows whose duals are all
 zero and whose margin is far beyond 1 leave the list until a certificate is refused.
-
-State: ``W``, ``duals`` (n, classes), ``cursor``, ``pass`` (the gap met), ``rows`` (the list),
-``leaving``, ``seed``.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -20,8 +18,8 @@ from pegasos import _core
 from pegasos.certificate import DualsOf, Floats, GiveUp, never, relative_gap
 from pegasos.joint import feasible
 from pegasos.problem import Problem
-from pegasos.sites.policy import State, weight_zeros
 from pegasos.solvers.base import Solver
+from pegasos.state import SEED, Field, State, below, expect, weight_zeros
 
 _CURSOR = {name: i for i, name in enumerate(_core.JOINT_CURSOR)}
 _PASS = {name: i for i, name in enumerate(_core.JOINT_PASS)}
@@ -36,6 +34,18 @@ class CrammerSinger(Solver):
     exact: ClassVar[bool] = True
     warm_starts: ClassVar[bool] = True
     default_epochs: ClassVar[float | None] = None
+
+    def fields(self, problem: Problem) -> tuple[Field, ...]:
+        """W, its duals, and the list of rows."""
+        return (
+            Field("W", ("weights", "padded")),
+            Field("duals", ("rows", "lanes")),
+            Field("cursor", (len(_CURSOR),), np.int64, partial(_check_cursor, problem)),
+            Field("pass", (len(_PASS),), start=(0.0, 0.0, np.inf, np.inf)),  # gaps met
+            Field("rows", ("rows",), np.uint32, below(problem.n), np.arange),
+            Field("leaving", ("rows",), np.uint8),
+            SEED,
+        )
 
     def start(self, problem: Problem, seed: int, duals: Floats | None = None) -> State:
         """Start from a = 0, or from ``duals``, made feasible."""
@@ -54,21 +64,9 @@ class CrammerSinger(Solver):
                 duals, zeros, W, None, None,
             )  # fmt: skip
             W /= problem.s[0]
-        cursor = np.zeros(len(_CURSOR), dtype=np.int64)
-        cursor[_CURSOR["active"]] = n
-        return State(
-            {
-                "W": W,
-                "duals": duals,
-                "cursor": cursor,
-                "pass": np.array([0.0, 0.0, np.inf, np.inf]),
-                "rows": np.arange(n, dtype=np.uint32),
-                "leaving": np.zeros(n, dtype=np.uint8),
-                "seed": np.array([seed], dtype=np.uint64),
-            },
-            per_lane=frozenset({"duals"}),
-            weights=frozenset({"W"}),
-        )
+        state = State.begin(problem.sizes, self.fields(problem), W=W, duals=duals, seed=seed)
+        state["cursor"][_CURSOR["active"]] = n
+        return state
 
     def advance(
         self, problem: Problem, state: State, *, work: int, stop_seen: int, stop_steps: int
@@ -77,15 +75,11 @@ class CrammerSinger(Solver):
         return _core.crammer_singer_advance(
             problem.core,
             seed=int(state["seed"][0]),
-            W=state["W"],
-            duals=state["duals"],
-            rows=state["rows"],
-            leaving=state["leaving"],
-            cursor=state["cursor"],
             pass_=state["pass"],
             work=work,
             stop_seen=stop_seen,
             stop_steps=stop_steps,
+            **{name: state[name] for name in ("W", "duals", "rows", "leaving", "cursor")},
         )
 
     def weights(self, problem: Problem, state: State, give_up: GiveUp = never) -> Floats:  # noqa: ARG002
@@ -111,3 +105,10 @@ class CrammerSinger(Solver):
     def refused(self, problem: Problem, state: State) -> None:  # noqa: ARG002
         """Look at every row again."""
         state["cursor"][_CURSOR["recall"]] = 1
+
+
+def _check_cursor(problem: Problem, state: State, name: str) -> None:
+    """Where it stands in the list."""
+    active, place = (int(state[name][_CURSOR[entry]]) for entry in ("active", "place"))
+    expect(active <= problem.n and (place < active or place == 0), "a cursor is past its end")
+    expect(active > 0 or state[name][_CURSOR["recall"]], "a list is empty")

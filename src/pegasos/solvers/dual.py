@@ -6,7 +6,7 @@ moved to its maximiser clipped to the box,
 
     a_i <- min(c_i, max(0, a_i + s (1 - y_i (w.x_i + b)) / |x_i|^2)),    w kept equal to w(a);
 
-for the squared hinge the maximiser is that of its own dual, and there is no upper bound.
+this is for the hinge; a curved loss adds its curvature to |x_i|^2 / s, and has a box of its own.
 
 **Shrinking** (their Algorithm 3, but sooner). A row whose dual is at a bound, and further from
 leaving it than a tenth of the largest violation of the last pass, leaves the list of rows to visit.
@@ -33,11 +33,6 @@ moved most in the pass go, together, to the maximum of D over their duals alone 
 with its own matrix).
 
 An epoch is as many visits as there are rows, however many passes over a short list that is.
-
-State: ``W`` (w, group after group: threads that write to one cache line, or the next, are slow),
-``duals`` (a), ``b``, ``centre`` (free intercepts), ``passes`` (per lane: the gap
-and the violations met), and per group ``cursor``, ``orders``, ``rows`` (the list), ``chunks``,
-``leaving``; ``slots`` and ``slot_sums`` (of the span of changes); ``knot``.
 """
 
 from __future__ import annotations
@@ -62,20 +57,24 @@ from pegasos.certificate import (
     never,
     relative_gap,
 )
+from pegasos.losses import LOSSES
 from pegasos.problem import Problem
 from pegasos.sites.costs import PULL
-from pegasos.sites.policy import State, weight_zeros
 from pegasos.solvers import order
 from pegasos.solvers.base import Solver
-from pegasos.solvers.dual_blocks import IDLE, block_arrays, next_block, recall, visit_block
+from pegasos.solvers.dual_blocks import IDLE, block_fields, next_block, recall, visit_block
+from pegasos.solvers.dual_groups import bounds_of, group_fields, list_fields
+from pegasos.state import SEED, Field, State, weight_zeros
 
-_GROUP_LANES = 16  # wide enough that a row is read once for many lanes, few enough to shrink
 _IN_CACHE_BYTES = 1 << 23  # of X: prefetching its rows costs more than it gains
-_SPAN_BYTES = 1 << 24  # the most that the span of changes may take
-_FIRST_ROUNDS = 16  # in which threads merge in the first pass
 _CURSOR = {name: i for i, name in enumerate(_core.GROUP_CURSOR)}
 _PASS = {name: i for i, name in enumerate(_core.LANE_PASS)}
+_FRESH_PASS = [
+    {"last_gap": np.inf, "last_up": np.inf, "last_down": np.inf, "reach": 1.0}.get(name, 0.0)
+    for name in _PASS
+]
 _LISTS = ("bounds", "cursor", "orders", "rows", "chunks", "leaving")
+_ANEW = {*_LISTS, "active", "slots", "slot_sums", "knot"}  # where lanes leave
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,7 +92,7 @@ class DualCoordinate(Solver):
 
     name: ClassVar[str] = "dual"
     intercepts: ClassVar[frozenset[str]] = frozenset({"none", "regularized", "free"})
-    losses: ClassVar[frozenset[str]] = frozenset({"hinge", "squared_hinge"})
+    losses: ClassVar[frozenset[str]] = frozenset(LOSSES)
     exact: ClassVar[bool] = True
     by_blocks: ClassVar[bool] = True
     warm_starts: ClassVar[bool] = True
@@ -109,9 +108,23 @@ class DualCoordinate(Solver):
         """After a pass of one lane that met its goal."""
         return self._goal > 0 and problem.lanes == 1 and problem.site.in_memory
 
+    def fields(self, problem: Problem) -> tuple[Field, ...]:
+        """w, the duals, the multiplier of a free intercept, and what groups have."""
+        features, padded = problem.weights_shape
+        multiplier = (Field("b", (1, "padded")), Field("centre", (1, "padded")))
+        return (
+            # Group after group: threads that write to one cache line, or the next, are slow.
+            Field("W", (features * padded,)),
+            Field("duals", ("rows", "lanes")),
+            Field("passes", ("lanes", len(_PASS)), start=_FRESH_PASS),  # what it met
+            SEED,
+            *(multiplier if problem.intercept == "free" else ()),
+            *group_fields(problem),
+            *(list_fields(problem, problem.n) if problem.site.in_memory else block_fields(problem)),
+        )
+
     def start(self, problem: Problem, seed: int, duals: Floats | None = None) -> State:
         """Start from a = 0, or from ``duals`` clipped to the box."""
-        groups = _groups(problem, 0)
         if duals is None:
             duals = np.zeros((problem.n, problem.lanes))
             W = weight_zeros(problem.weights_shape).reshape(-1)
@@ -119,25 +132,14 @@ class DualCoordinate(Solver):
             duals = np.clip(duals, 0.0, problem.largest_duals())
             columns = weighted_rows(problem, duals)
             columns[:, : problem.lanes] /= problem.s
-            W = _grouped(columns, groups["bounds"])
-        arrays: dict[str, NDArray[Any]] = {"W": W, "duals": duals, "passes": _fresh_passes(problem)}
-        weights: set[str] = set()
+            W = _grouped(columns, bounds_of(problem))
+        state = State.begin(problem.sizes, self.fields(problem), W=W, duals=duals, seed=seed)
         if problem.intercept == "free":
-            stride = problem.weights_shape[1]
-            arrays |= {"b": np.zeros((1, stride)), "centre": np.zeros((1, stride))}
             balance = np.einsum("nk,nk->k", duals, problem.labels)
-            arrays["centre"][0, : problem.lanes] -= _pull(problem)[: problem.lanes] * balance
-            weights |= {"b", "centre"}
-        arrays["seed"] = np.array([seed], dtype=np.uint64)
-        if not problem.site.in_memory:
-            arrays |= {name: groups[name] for name in ("bounds", "cursor")}
-            arrays |= block_arrays(problem, groups["bounds"].size - 1)
-            if problem.intercept == "free":
-                arrays["balance"] = np.einsum("nk,nk->k", duals, problem.labels)
-            lanes = frozenset({"duals", "gaps", "balance", "far", "worst"} & arrays.keys())
-            return State(arrays, weights=frozenset(weights), per_lane=lanes)
-        arrays |= groups
-        return State(arrays, weights=frozenset(weights), per_lane=frozenset({"duals"}))
+            state["centre"][0, : problem.lanes] -= _pull(problem)[: problem.lanes] * balance
+            if not problem.site.in_memory:
+                state["balance"][:] = balance
+        return state
 
     def advance(
         self, problem: Problem, state: State, *, work: int, stop_seen: int, stop_steps: int
@@ -157,24 +159,16 @@ class DualCoordinate(Solver):
             shrink=self.shrink,
             ends_passes=False,
             goal=self._goal,
-            W=state["W"],
-            duals=state["duals"],
             b=state["b"][0] if free else None,
             centre=state["centre"][0] if free else None,
             pull=_pull(problem) if free else None,
-            passes=state["passes"],
-            bounds=state["bounds"],
-            cursor=state["cursor"],
-            orders=state["orders"],
-            rows=state["rows"],
-            chunks=state["chunks"],
-            leaving=state["leaving"],
             slots=state["slots"] if spans else None,
             slot_sums=state["slot_sums"] if spans else None,
             knot=state["knot"] if leaps else None,
             work=work,
             stop_seen=stop_seen,
             stop_steps=stop_steps,
+            **{name: state[name] for name in ("W", "duals", "passes", *_LISTS)},
         )
 
     def moved(
@@ -213,7 +207,7 @@ class DualCoordinate(Solver):
             block = next_block(problem, state)
             n = block.hi - block.lo
             if n not in of_size:
-                fresh = _groups(problem, 0, n)
+                fresh = State.begin(problem.sizes, group_fields(problem) + list_fields(problem, n))
                 lists: dict[str, Any] = {name: fresh[name] for name in _LISTS}
                 of_size[n] = lists | {"knot": fresh["knot"] if knots else None}
             work -= visit_block(problem, state, block, of_size[n], pull, options)
@@ -236,11 +230,11 @@ class DualCoordinate(Solver):
         for lanes, block in _by_group(state["W"], state["bounds"], problem.weights_shape):
             w2[lanes] = np.einsum("jk,jk->k", block, block)
         w2 = w2[: problem.lanes]
-        dual = state["duals"].sum(axis=0) - problem.s / 2 * w2
-        if problem.loss == "squared_hinge":
+        dual = problem.worth(state["duals"]) - problem.s / 2 * w2
+        if problem.loss.curved:
             for lo, hi in blocks(problem):
-                a, costs = state["duals"][lo:hi], problem.costs(lo, hi)
-                dual -= np.divide(a * a, 4 * costs, out=np.zeros_like(a), where=a > 0).sum(axis=0)
+                squares = problem.loss.squares(state["duals"][lo:hi], problem.costs(lo, hi))
+                dual -= squares.sum(axis=0)
         return relative_gap(dual + gap, dual)
 
     def stalled(self, problem: Problem, state: State) -> bool:
@@ -265,66 +259,19 @@ class DualCoordinate(Solver):
         """The state of some of the lanes; ``problem`` is theirs. Groups form anew."""
         features = problem.weights_shape[0]
         columns = _columns(state, (features, state["W"].size // features), give_up)
-        fresh = _groups(problem, int(state["cursor"][0, _CURSOR["seen"]]))
-        if not problem.site.in_memory:
-            fresh = {name: fresh[name] for name in ("bounds", "cursor")}
-            lists = block_arrays(problem, fresh["bounds"].size - 1)
-            fresh |= {name: lists[name] for name in ("rows", "active")}
-        fresh["W"] = weight_zeros(problem.weights_shape).reshape(-1)
-        for group, part in _by_group(fresh["W"], fresh["bounds"], problem.weights_shape):
+        W = weight_zeros(problem.weights_shape).reshape(-1)
+        for group, part in _by_group(W, bounds_of(problem), problem.weights_shape):
             chosen = lanes[group]
             for lo, hi in feature_blocks(part, give_up):
                 part[lo:hi, : chosen.size] = columns[lo:hi, chosen]
-        taken = state.take(lanes, problem.weights_shape[1], give_up)
-        fresh["passes"] = np.ascontiguousarray(state["passes"][lanes])
-        return State(taken.arrays | fresh, taken.weights, taken.per_lane)
-
-
-def _fresh_passes(problem: Problem) -> Floats:
-    passes = np.zeros((problem.lanes, len(_core.LANE_PASS)))
-    for name in ("last_gap", "last_up", "last_down"):
-        passes[:, _PASS[name]] = np.inf
-    passes[:, _PASS["reach"]] = 1.0
-    return passes
-
-
-def _groups(problem: Problem, seen: int, n: int | None = None) -> dict[str, NDArray[Any]]:
-    """The arrays of groups that have visited ``seen`` rows and begin a pass over all ``n`` rows.
-
-    Of rows that come by blocks, lists are made for a block at a time.
-    """
-    K = problem.lanes
-    if n is None:
-        n = problem.n if problem.site.in_memory else 0
-    fours = -(-K // 4)
-    wanted = -(-K // _GROUP_LANES)
-    if fours >= problem.threads > 1:
-        wanted = -(-max(wanted, problem.threads) // problem.threads) * problem.threads
-    count = min(fours, wanted)
-    bounds = np.minimum(K, np.arange(count + 1) * fours // count * 4)
-    cursor = np.zeros((count, len(_CURSOR)), dtype=np.int64)
-    cursor[:, _CURSOR["seen"]] = cursor[:, _CURSOR["steps"]] = seen
-    cursor[:, _CURSOR["active"]] = n
-    cursor[:, _CURSOR["rounds"]] = _FIRST_ROUNDS
-    cursor[:, _CURSOR["known"]] = -1
-    spanned = n + problem.weights_shape[0]
-    if K > 1 or 8 * _core.SPAN_SLOTS * spanned > _SPAN_BYTES:
-        spanned = 0
-    rows = np.empty((count, n), dtype=np.uint32)
-    rows[:] = np.arange(n, dtype=np.uint32)
-    orders = np.zeros((count * problem.threads, _core.THREAD_ORDER_SIZE), dtype=np.int64)
-    orders[:, 3] = seen  # random numbers used: so that no order is repeated
-    return {
-        "bounds": bounds.astype(np.int64),
-        "cursor": cursor,
-        "orders": orders,
-        "rows": rows,
-        "chunks": np.zeros((count, n if order.chunk_bits(problem) else 0), dtype=np.uint32),
-        "leaving": np.zeros((count, n), dtype=np.uint8),
-        "slots": np.zeros((_core.SPAN_SLOTS, spanned)),
-        "slot_sums": np.zeros((_core.SPAN_SLOTS, 2)),
-        "knot": np.zeros(_core.KNOT_SIZE, dtype=np.int64),
-    }
+        kept = state.take(lanes, problem.weights_shape[1], give_up).arrays | {"W": W}
+        kept = {name: array for name, array in kept.items() if name not in _ANEW}
+        taken = State.begin(problem.sizes, self.fields(problem), **kept)
+        seen = int(state["cursor"][0, _CURSOR["seen"]])
+        taken["cursor"][:, [_CURSOR["seen"], _CURSOR["steps"]]] = seen
+        if problem.site.in_memory:
+            taken["orders"][:, 3] = seen  # random numbers used: so that no order is repeated
+        return taken
 
 
 def _by_group(
@@ -365,8 +312,7 @@ def _pull(problem: Problem) -> Floats:
     """
     pull = np.zeros(problem.weights_shape[1])
     curvature = (float(problem.rows.squared_norms.mean()) or 1.0) / problem.s
-    if problem.loss == "squared_hinge":
-        curvature = curvature + problem.lane_rows / (2 * problem.cost)
+    curvature = curvature + problem.loss.mean_curvature(problem.lane_rows, problem.cost)
     pull[: problem.lanes] = PULL * curvature
     return pull
 

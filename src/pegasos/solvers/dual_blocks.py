@@ -5,19 +5,12 @@ rows that have not settled, in a random order of their own. w is shared by all b
 that of all duals. A free intercept's multiplier moves after a sweep, not after a pass over a block.
 All rows come back to the lists when a certificate was not good enough, after ten sweeps, or when
 nothing on the lists moves any more. Many small blocks take about as many sweeps as rows in memory;
-few large ones take far more, since w follows each of them for too long.
-
-State: ``W``, ``duals``, ``b``, ``centre``, ``passes``, ``bounds``, ``cursor`` as of
-``DualCoordinate``; ``rows`` (per group: the lists, block after block, by places in the block),
-``active`` (per group and block: how long they are), ``gaps`` (per block and lane: what its last
-pass met), ``worst`` and ``far`` (the violations met in this sweep, and a tenth of those in the one
-before), ``balance`` (sum a y, for a free intercept), ``sweep`` (how many are done; the place in the
-one in hand; the last that had all rows; sweeps of all rows in which nothing moved). A pause is
-between blocks.
+few large ones take far more, since w follows each of them for too long. A pause is between blocks.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,8 +19,9 @@ from numpy.typing import NDArray
 from pegasos import _core
 from pegasos.certificate import Floats
 from pegasos.problem import Problem
-from pegasos.sites.policy import State
+from pegasos.solvers.dual_groups import bounds_of
 from pegasos.solvers.stream import block_order
+from pegasos.state import Field, State, expect
 
 _TRUSTED = 10  # sweeps after which all rows are looked at again, come what may
 _LAST_DIGITS = 1e-14
@@ -41,36 +35,52 @@ _MUCH_LOST, _LITTLE_LOST = 0.25, 0.06  # of what they gain, as in the core
 _ROUNDS, _LOST, _RISE = range(3)
 _BEGUN = [_CURSOR[name] for name in ("seen", "steps", "recalled")]
 _AHEAD = [_PASS["last_up"], _PASS["last_down"]]
-# Entries of state["sweep"].
+# Entries of state["sweep"]: how many are done, the place in the one in hand, the last that had all
+# rows, sweeps of all rows in which nothing moved.
 _DONE, _PLACE, _WHOLE, IDLE = range(4)
 
 
-def block_arrays(problem: Problem, groups: int) -> dict[str, NDArray[Any]]:
-    """What a state has besides those of rows in memory."""
-    ranges = problem.site.ranges(problem)
-    arrays = {
-        "gaps": np.full((len(ranges), problem.lanes), np.inf),
-        "sweep": np.zeros(4, dtype=np.int64),
-        "rows": np.empty((groups, problem.n), dtype=np.uint32),
-        "active": np.empty((groups, len(ranges)), dtype=np.int64),
-        "far": np.full((2, problem.lanes), np.inf),
-        "worst": np.zeros((2, problem.lanes)),
-        "meeting": np.array([_FIRST_ROUNDS, 0.0, 0.0]),
-    }
-    _recall(ranges, arrays)
-    return arrays
+def block_fields(problem: Problem) -> tuple[Field, ...]:
+    """What a state has in the place of lists of rows in memory."""
+    groups, sizes = bounds_of(problem).size - 1, _sizes(problem)
+    balance = (Field("balance", ("lanes",)),)  # sum a y
+    return (
+        Field("gaps", (len(sizes), "lanes"), start=np.inf),  # as met in its last pass
+        Field("sweep", (4,), np.int64),
+        Field("rows", (groups, "rows"), np.uint32, start=lambda _: _places(sizes)),
+        Field("active", (groups, len(sizes)), np.int64, partial(_check_lists, problem), sizes),
+        Field("far", (2, "lanes"), start=np.inf),  # a tenth of the worst in the sweep before
+        Field("worst", (2, "lanes")),  # violations met in this sweep
+        Field("meeting", (3,), start=(_FIRST_ROUNDS, 0.0, 0.0)),
+        *(balance if problem.intercept == "free" else ()),
+    )
+
+
+def _check_lists(problem: Problem, state: State, name: str) -> None:
+    """The lists, and where the sweep stands."""
+    ranges, meeting = problem.site.ranges(problem), state["meeting"]
+    expect(state["sweep"][_PLACE] < len(ranges), "sweep is at no block")
+    expect(np.isfinite(meeting).all(), "meeting is not finite")
+    expect(0 <= meeting[_ROUNDS] <= problem.n + 4, "threads do not meet so often")
+    expect((state[name] <= _sizes(problem)).all(), "a list has no such size")
+    for lo, hi in ranges:
+        expect(state["rows"][:, lo:hi].max() < hi - lo, "rows has rows that there are not")
+
+
+def _sizes(problem: Problem) -> list[int]:
+    return [hi - lo for lo, hi in problem.site.ranges(problem)]
+
+
+def _places(sizes: list[int]) -> NDArray[np.uint32]:
+    """Each row's place in its block."""
+    return np.concatenate([np.arange(size, dtype=np.uint32) for size in sizes])
 
 
 def recall(problem: Problem, state: State) -> None:
     """All rows come back to the lists."""
-    _recall(problem.site.ranges(problem), state.arrays)
-
-
-def _recall(ranges: list[tuple[int, int]], arrays: dict[str, NDArray[Any]]) -> None:
-    for number, (lo, hi) in enumerate(ranges):
-        arrays["rows"][:, lo:hi] = np.arange(hi - lo, dtype=np.uint32)
-        arrays["active"][:, number] = hi - lo
-    arrays["sweep"][_WHOLE] = arrays["sweep"][_DONE]
+    sizes = _sizes(problem)
+    state["rows"][...], state["active"][...] = _places(sizes), sizes
+    state["sweep"][_WHOLE] = state["sweep"][_DONE]
 
 
 class Block(NamedTuple):
@@ -174,12 +184,15 @@ def _end_sweep(problem: Problem, state: State, pull: Floats | None) -> None:
     sweep[_DONE] += 1
     sweep[_PLACE] = 0
     whole = sweep[_WHOLE] == sweep[_DONE] - 1
-    quiet = not state["worst"].max() > _LAST_DIGITS
+    quiet = not (state["worst"] / problem.unit).max() > _LAST_DIGITS
     state["far"][:] = np.where(state["worst"] > 0, _FAR_ENOUGH * state["worst"], np.inf)
     state["worst"][:] = 0.0
     if pull is not None:
         step = state["b"][0] - state["centre"][0]
-        quiet = quiet and bool(np.all(np.abs(step) <= _LAST_DIGITS * (1 + np.abs(state["b"][0]))))
+        size = np.ones_like(step)
+        size[: problem.lanes] = problem.unit
+        size += np.abs(state["b"][0])
+        quiet = quiet and bool(np.all(np.abs(step) <= _LAST_DIGITS * size))
         state["centre"][0] = state["b"][0]
         state["b"][0] += step
     sweep[IDLE] = sweep[IDLE] + 1 if quiet and whole else 0

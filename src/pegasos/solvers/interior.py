@@ -2,7 +2,7 @@
 
 Mehrotra's predictor-corrector method with Gondzio's centrality correctors on the slack form
 
-    min s/2 |w|^2 + sum c xi    subject to  r = y (w.x + b) - 1 + xi >= 0,  xi >= 0
+    min s/2 |w|^2 + sum c xi    subject to  r = y (w.x + b) - o + xi >= 0,  xi >= 0
 
 with duals a of the first constraint and v = c - a of the second. A Newton step solves
 
@@ -10,8 +10,8 @@ with duals a of the first constraint and v = c - a of the second. A Newton step 
     (s I + X'DX) dw + X'D db = X'D h y + (X'(a y) - s w)       and its border for b
 
 so that each iteration needs one (d + 1) x (d + 1) Cholesky factor, and four to twelve passes over
-the rows. The number of iterations hardly depends on C. Start: w = 0, b = 0, a = c/2, r = xi = 1
-(more for a row of a cost far below the mean);
+the rows. The number of iterations hardly depends on C. Start: w = 0, b = 0, a = c/2, r and xi at
+one unit (more for a row of a cost far below the mean);
 where one class outweighs the other, its duals start lower, so that sum a y is nearer to 0. If the
 first direction finds the rows next to separable, r and xi start again at twice the margins there.
 
@@ -19,29 +19,27 @@ The central path is a weighted one: products v xi are to be mu, but a r only sha
 one class is rare. A row on the right side has a = share * mu / r, and all such rows together push w
 away from them. With share = 1 that outweighs a rare class until mu is tiny: w then moves far as mu
 falls, while the slacks of the rows near the margin, of the size of mu, only let it take short
-steps. The duals stay inside the box, so D is valid at every iteration. The squared hinge,
-sum c xi^2, has xi = a / 2c and no v.
+steps. The duals stay inside the box, so D is valid at every iteration. A loss whose duals have no
+upper bound has xi = kappa a and no v.
 
 An iteration is one epoch and one step. It is cut into phases (``interior_phases``), each of which
-visits the rows block by block, and can pause after any block.
-
-State: ``rows`` (a, v, r, xi, margins, D and two directions, one row of the array each), ``w``,
-``b``, the sums and matrices of the iteration in hand, and ``place`` (phase, block). On one machine
-lanes are trained one after the other; where the passes take several they go together.
+visits the rows block by block, and can pause after any block. On one machine lanes are trained one
+after the other; where the passes take several they go together.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from functools import partial
+from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pegasos import _core
 from pegasos.certificate import DualsOf, Floats, GiveUp, never
+from pegasos.losses import LOSSES
 from pegasos.problem import Problem
-from pegasos.sites import Passes, matrices
-from pegasos.sites.policy import State
+from pegasos.sites import Passes
 from pegasos.solvers import normal
 from pegasos.solvers.base import Solver
 from pegasos.solvers.interior_phases import (
@@ -59,14 +57,7 @@ from pegasos.solvers.interior_phases import (
     Iteration,
 )
 from pegasos.solvers.interior_rows import MOST_SLACK, ROWS
-
-PER_LANE = frozenset(
-    {
-        "w", "b", "vectors", "sums", "rhs", "second", "parts", "direction", "taken", "lengths",
-        "tried", "mu", "share", "step", "missed", "losses", "slack", "flags",
-    }
-)  # fmt: skip
-"""Arrays of the state whose last axis is the lane."""
+from pegasos.state import COUNTS, Field, State, expect
 
 _START = 0.7  # power of the classes' ratio by which the heavier one starts lower
 _RARE_CLASS = 0.1  # of the other; with a tenth of that, the share is a hundredth
@@ -80,14 +71,42 @@ class InteriorPoint(Solver):
 
     name: ClassVar[str] = "interior"
     intercepts: ClassVar[frozenset[str]] = frozenset({"none", "regularized", "free"})
-    losses: ClassVar[frozenset[str]] = frozenset({"hinge", "squared_hinge"})
+    losses: ClassVar[frozenset[str]] = frozenset(LOSSES)
     exact: ClassVar[bool] = True
     by_blocks: ClassVar[bool] = True
     by_passes: ClassVar[bool] = True
     lanes_apart: ClassVar[bool] = True
     default_epochs: ClassVar[float | None] = None
-    phases: ClassVar[tuple[str, ...]] = PHASES
-    matrix_phase: ClassVar[str] = MATRIX
+
+    def fields(self, problem: Problem) -> tuple[Field, ...]:
+        """The point, and the sums and matrices of the iteration in hand."""
+        d = problem.rows.d
+        gram, factor = Field("gram", (d + 1, d + 1)), Field("factor", (_core.factor_size(d + 1),))
+        return (
+            # a, v, r, xi, margins, D and two directions.
+            Field("rows", (_core.Interior.ARRAYS, "rows"), check=_check_duals),
+            Field("w", (d + 1, "lanes")),
+            Field("b", ("lanes",)),
+            Field("vectors", (3, d + 1, "lanes")),  # sum a y x; affine rhs; its derivative by mu
+            Field("sums", (7, "lanes")),
+            Field("rhs", (d + 1, "lanes")),
+            Field("second", (d + 1, "lanes")),  # what is added to it
+            Field("parts", (4, "lanes")),
+            Field("direction", (d + 2, "lanes")),  # dw, db
+            Field("taken", (d + 2, "lanes")),  # the best so far
+            Field("lengths", (2, "lanes"), start=1),  # of the primal and the dual step
+            Field("tried", (2, "lanes"), start=1),
+            Field("mu", ("lanes",)),  # aimed at
+            Field("share", ("lanes",), check=partial(_check_share, problem)),  # of mu, for a r
+            Field("step", ("lanes",)),
+            Field("missed", ("lanes",)),  # |sum a y x - s w|^2
+            Field("losses", (TRIALS, "lanes")),  # along the first direction
+            Field("slack", ("lanes",)),  # to start again with, if not 0
+            Field("flags", (FLAGS, "lanes"), np.int64),
+            normal.place(problem, PHASES, MATRIX, POINT),
+            COUNTS,
+            *((gram, factor) if problem.site.matrices_here else ()),
+        )
 
     def lanes_at_once(self, problem: Problem) -> int:
         """As many as the site's passes take."""
@@ -96,42 +115,11 @@ class InteriorPoint(Solver):
     def start(self, problem: Problem, seed: int, duals: Floats | None = None) -> State:  # noqa: ARG002
         """Start in the middle of the box, but nearer to sum a y = 0."""
         normal.check_features("InteriorPoint factors a matrix", problem)
-        arrays = self.start_vectors(problem)
-        about = lightened(problem)._asdict() | {"most_slack": MOST_SLACK}
-        rows, there = problem.site.begin(ROWS, problem, about, seed)
-        arrays |= rows
-        if problem.site.matrices_here:
-            size = problem.rows.d + 1
-            arrays["gram"] = np.zeros((size, size))
-            arrays["factor"] = matrices.empty_factor(size)
-        return State(arrays, per_lane=PER_LANE, there=there)
-
-    @staticmethod
-    def start_vectors(problem: Problem) -> dict[str, NDArray[Any]]:
-        """What a run consists of but for rows and matrices; the last axis is the lane's."""
-        d, K = problem.rows.d, problem.lanes
-        return {
-            "w": np.zeros((d + 1, K)),
-            "b": np.zeros(K),
-            "vectors": np.zeros((3, d + 1, K)),  # sum a y x; affine rhs; its derivative by mu
-            "sums": np.zeros((7, K)),
-            "rhs": np.zeros((d + 1, K)),
-            "second": np.zeros((d + 1, K)),  # what is added to it
-            "parts": np.zeros((4, K)),
-            "direction": np.zeros((d + 2, K)),  # dw, db
-            "taken": np.zeros((d + 2, K)),  # the best so far
-            "lengths": np.ones((2, K)),  # of the primal and the dual step
-            "tried": np.ones((2, K)),
-            "mu": np.zeros(K),  # aimed at
-            "share": lightened(problem).share,  # of it that a r is aimed at
-            "step": np.zeros(K),
-            "missed": np.zeros(K),  # |sum a y x - s w|^2
-            "losses": np.zeros((TRIALS, K)),  # along the first direction
-            "slack": np.zeros(K),  # to start again with, if not 0
-            "flags": np.zeros((FLAGS, K), dtype=np.int64),
-            "place": np.array([POINT, 0]),  # phase, block
-            "cursor": np.zeros(2, dtype=np.int64),
-        }
+        about = lightened(problem)
+        rows, there = problem.site.begin(
+            ROWS, problem, about._asdict() | {"most_slack": MOST_SLACK}, seed
+        )
+        return State.begin(problem.sizes, self.fields(problem), there, share=about.share, **rows)
 
     def passes(self, problem: Problem, state: State) -> Passes:
         """The passes over the rows that an iteration is made of."""
@@ -193,6 +181,17 @@ def balancing(problem: Problem, state: State) -> Floats:
         return np.zeros(problem.lanes)
     some = (sums[SCALE] > 0) & np.isfinite(sums[SCALE])
     return np.where(some, sums[BALANCE] / np.where(some, sums[SCALE], 1.0), 0.0)
+
+
+def _check_duals(state: State, name: str) -> None:
+    """None has left the box at 0."""
+    expect((state[name][0] >= 0).all(), f"{name} has duals below 0")
+
+
+def _check_share(problem: Problem, state: State, name: str) -> None:
+    """That of these classes, whose weights may have been added up in another order."""
+    share = lightened(problem).share
+    expect(np.allclose(state[name], share, rtol=1e-9, atol=0), f"{name} is that of other classes")
 
 
 class Lightened(NamedTuple):

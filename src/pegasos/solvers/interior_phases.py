@@ -15,13 +15,13 @@ from pegasos.certificate import Floats
 from pegasos.problem import Problem
 from pegasos.sites import Passes
 from pegasos.sites.method import Bools
-from pegasos.sites.policy import State
+from pegasos.state import State
 
 _STEP_BACK = 0.995  # share of the way to the boundary
 # The centre aimed at is mu (mu after the affine step / mu)^ambition. Mehrotra's power is 3; with
 # correctors that restore centrality, aiming further saves iterations, more so where a class is
 # rare. But not too far there: a product far below the others makes its D, and so the matrix, that
-# much larger, and what rounding leaves of the equations with it. The squared hinge bounds D by 2 c.
+# much larger, and what rounding leaves of the equations with it. Curvature bounds D by 1 / kappa.
 _AMBITION, _AMBITION_IF_RARE = 6.0, 10.0
 _LEAST_CENTRE, _LEAST_CENTRE_IF_RARE = 0.003, 0.05
 _RARE = 0.25  # a class is, once the share is so much less than 1
@@ -30,8 +30,8 @@ _ENLARGE = 0.5  # Gondzio: how much longer a step the corrector aims at
 _WORTH = 1.01  # how much longer the steps must get, one times the other
 # Where P is least along the first direction, which is one of least squares, the mean margins of
 # both classes say how far w has to go. If they are large, and little is lost, the rows are next to
-# separable: slacks of 1 are far too small for what is to come, and let w take short steps only. The
-# run then starts again with slacks so many times the margins.
+# separable: slacks of a unit are far too small for what is to come, and let w take short steps
+# only. The run then starts again with slacks so many times the margins.
 _FACTORS: Floats = np.ldexp(1.0, np.arange(-6, 11))  # of the direction, that are tried
 TRIALS = len(_FACTORS) + 2
 _LARGE_MARGIN, _SMALL_LOSS, _SLACK = 2.0, 0.1, 2.0
@@ -68,13 +68,13 @@ class Iteration:
         self.problem, self.state, self.passes = problem, state, passes
         self.free = problem.intercept == "free"
         self.s = problem.s
-        hinge = problem.loss == "hinge"
         rare = np.minimum((1.0 - state["share"]) / _RARE, 1.0)
         self.ambition = _AMBITION + (_AMBITION_IF_RARE - _AMBITION) * rare
         least = np.maximum(_LEAST_CENTRE_IF_RARE * rare, _LEAST_CENTRE)
-        self.least_centre = least if hinge else 0.0
+        self.least_centre = 0.0 if problem.loss.curved else least
         # Complementarity is so many times mu on the central path.
-        self.products = problem.lane_rows * (state["share"] + (1.0 if hinge else 0.0))
+        of_bounds = 1.0 if problem.loss.bounded else 0.0
+        self.products = problem.lane_rows * (state["share"] + of_bounds)
         self.ranges = {
             phase: problem.site.ranges(problem, matrix=phase == MATRIX) for phase in set(PHASES)
         }
@@ -199,7 +199,7 @@ class Iteration:
     def _begin_trial(self) -> bool:
         untried = (self.state["flags"][TRIED] == 0) & self._moving()
         self.state["flags"][TRIED] = 1
-        if self.problem.loss != "hinge" or not untried.any():
+        if not self.problem.loss.bounded or not untried.any():
             return False
         self.state["losses"][:] = 0.0
         return True
@@ -216,7 +216,8 @@ class Iteration:
         costs = np.array(self.problem.class_costs)
         means = np.divide(classes, costs, out=np.full_like(costs, np.inf), where=costs > 0)
         margins = _FACTORS[primal.argmin(axis=0)] * means.min(axis=0)
-        separable = (margins > _LARGE_MARGIN) & (primal.min(axis=0) < _SMALL_LOSS * sum(costs))
+        large = margins > _LARGE_MARGIN * self.problem.unit
+        separable = large & (primal.min(axis=0) < _SMALL_LOSS * self.problem.unit * sum(costs))
         state["slack"][:] = np.where(separable, _SLACK * margins, 0.0)
         state["lengths"][:, state["slack"] > 0] = 0.0
         state["flags"][CORRECTING] &= state["slack"] == 0

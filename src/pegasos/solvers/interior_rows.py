@@ -28,16 +28,16 @@ _STEPS = Reply("steps", "min", 2)  # the largest, of the primal and the dual var
 PASSES: Mapping[str, Pass] = MappingProxyType(
     {
         # Step along the direction in hand, and look at the rows from (w, b). ``vectors``: sum
-        # a y x, the affine right-hand side sum t x, and its derivative by mu. ``sums``: sum a r +
-        # v xi, the loss, sum a (- a^2 / 4c), sum a y, sum D, sum t, and its derivative.
+        # a y x, the affine right-hand side sum t x, and its derivative by mu. ``sums``: sum
+        # a r + v xi, the loss, sum g(a), sum a y, sum D, sum t, and its derivative.
         "point": Pass(
             ("step", "w", "b"), adds=("vectors",), replies=(Reply("sums", "sum", 7),), weights=_W
         ),
         # Add sum D z z', z = (x, constant); not of rows with D |x|^2 <= light and D <= thin.
         "gram": Pass(("constant", "light", "thin"), adds=("matrix",), matrix="matrix"),
         # Look along the affine direction, and set the targets, but for mu. ``second``: the terms
-        # of second order of the right-hand side. Complementarity grows by p primal + q dual + p q
-        # both, the first three of ``parts``; the last is sum t.
+        # of second order of the right-hand side. Complementarity grows by p primal + q dual
+        # + p q both, the first three of ``parts``; the last is sum t.
         "affine": Pass(
             ("dw", "db"),
             adds=("second",),
@@ -70,11 +70,11 @@ class InteriorRows(RowMethod):
         """In the middle of the box, but nearer to sum a y = 0."""
         rows = np.zeros((_core.Interior.ARRAYS, problem.n))
         costs, labels = problem.costs()[:, 0], problem.labels[:, 0]
-        rows[0] = costs / 2 * np.where(labels > 0, about["positive"], about["negative"])
+        rows[0] = problem.loss.inner_duals(costs, problem.unit[0])
+        rows[0] *= np.where(labels > 0, about["positive"], about["negative"])
         rows[1] = costs - rows[0]
-        rows[2] = rows[3] = np.clip(
-            about["typical"] / np.maximum(costs, 1e-300), 1.0, about["most_slack"]
-        )
+        slack = np.clip(about["typical"] / np.maximum(costs, 1e-300), 1.0, about["most_slack"])
+        rows[2] = rows[3] = slack * problem.unit[0]
         return rows
 
     def open(

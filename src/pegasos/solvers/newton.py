@@ -1,6 +1,6 @@
 """Newton: exact, for many more rows than features.
 
-The hinge is rounded off within ``width`` of its kink, and the smooth problem
+The loss is rounded off within ``width`` of its kink, and the smooth problem, of the hinge
 
     min s/2 |w|^2 + sum c h(1 - y (w.x + b)),   h' = min(1, max(0, 1/2 + m / 2 width))
 
@@ -13,7 +13,7 @@ takes one of a few hundredths, where the problem is still smooth and Newton's me
 Only rows within ``width`` of the kink are curved, so that the matrix of an iteration is the sum
 over a part of the rows, and sum a y x changes by the rows whose duals do. The products of all rows
 with the direction are the one pass over X that each iteration makes; the line search is along these
-numbers alone. The squared hinge is smooth by itself.
+numbers alone. A curved loss is smooth by itself.
 
 Where there are hundreds of rows for every feature, the first iterations are made on a sixteenth of
 the rows: their solution is close to that of all.
@@ -23,10 +23,6 @@ short ones: there InteriorPoint is the better choice. Damping the matrix did not
 
 An iteration is one step, and one epoch: of a sample, a sixteenth of one. It is cut into phases
 (``newton_phases``), each of which visits the rows range by range, and can pause after any.
-
-State: ``rows`` (slack m = 1 - y f, and its change along the direction), ``w``, ``b``, ``sums`` (the
-matrix, and sum a y x as its last row), the numbers of the iteration in hand, and ``place`` (phase,
-range).
 """
 
 from __future__ import annotations
@@ -37,11 +33,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from pegasos import _core
 from pegasos.arguments import number
 from pegasos.certificate import DualsOf, Floats, GiveUp, never
+from pegasos.losses import LOSSES
 from pegasos.problem import Problem
 from pegasos.sites import Passes
-from pegasos.sites.policy import State
 from pegasos.solvers import normal
 from pegasos.solvers.base import Solver
 from pegasos.solvers.newton_phases import (
@@ -53,13 +50,15 @@ from pegasos.solvers.newton_phases import (
     STALLED,
     WIDTH,
     Iteration,
+    check_numbers,
     look_at_all,
     point_gap,
 )
 from pegasos.solvers.newton_rows import ROWS
+from pegasos.state import COUNTS, Field, State
 
 _DEFAULT_AIM = 1e-3  # outside of a run
-_FIRST_WIDTH = 2.0  # at w = 0 every slack is 1
+_FIRST_WIDTH = 2.0  # in units: at w = 0 every slack is of that size
 _ROWS_PER_FEATURE = 512  # that make one worth its while
 _FEWEST_ROWS = 1 << 14
 
@@ -75,14 +74,12 @@ class Newton(Solver):
 
     name: ClassVar[str] = "newton"
     intercepts: ClassVar[frozenset[str]] = frozenset({"none", "regularized", "free"})
-    losses: ClassVar[frozenset[str]] = frozenset({"hinge", "squared_hinge"})
+    losses: ClassVar[frozenset[str]] = frozenset(LOSSES)
     exact: ClassVar[bool] = True
     by_blocks: ClassVar[bool] = True
     by_passes: ClassVar[bool] = True
     lanes_apart: ClassVar[bool] = True
     default_epochs: ClassVar[float | None] = None
-    phases: ClassVar[tuple[str, ...]] = PHASES
-    matrix_phase: ClassVar[str] = MATRIX
 
     def __post_init__(self) -> None:
         """Check the option."""
@@ -93,31 +90,31 @@ class Newton(Solver):
         """Shrink the width as far as ``tol`` needs, unless told otherwise."""
         return replace(self, aim=tol) if self.aim is None else self
 
+    def fields(self, problem: Problem) -> tuple[Field, ...]:
+        """The point, the matrix, and the numbers of the iteration in hand."""
+        d = problem.rows.d
+        return (
+            Field("rows", (_core.Newton.ARRAYS, "rows")),  # slack m = 1 - y f, and its change
+            Field("w", (d + 1,)),
+            Field("b", (1,)),
+            Field("sums", (d + 2 if problem.site.matrices_here else 1, d + 1)),  # last: sum a y x
+            Field("direction", (d + 2,)),  # dw, db
+            Field("totals", (4,)),
+            Field("line", (2,)),
+            Field("search", (5,)),
+            Field("numbers", (7,), check=check_numbers),
+            Field("flags", (3,), np.int64),
+            normal.place(problem, PHASES, MATRIX),
+            COUNTS,
+        )
+
     def start(self, problem: Problem, seed: int, duals: Floats | None = None) -> State:  # noqa: ARG002
         """Start from w = 0."""
-        d = problem.rows.d
         normal.check_features("Newton factors a matrix", problem)
-        every = _every(problem)
+        every, width = _every(problem), _FIRST_WIDTH * float(problem.unit[0])
         rows, there = problem.site.begin(ROWS, problem, {"every": every}, seed)
-        return State(
-            rows
-            | {
-                "w": np.zeros(d + 1),
-                "b": np.zeros(1),
-                "sums": np.zeros((d + 2 if problem.site.matrices_here else 1, d + 1)),
-                "direction": np.zeros(d + 2),  # dw, db
-                "totals": np.zeros(4),
-                "line": np.zeros(2),
-                "search": np.zeros(5),
-                "numbers": np.array(
-                    [0.0, _FIRST_WIDTH, math.inf, self._goal, every, math.inf, 0.0]
-                ),
-                "flags": np.zeros(3, dtype=np.int64),
-                "place": np.zeros(2, dtype=np.int64),
-                "cursor": np.zeros(2, dtype=np.int64),
-            },
-            there=there,
-        )
+        numbers = [0.0, width, math.inf, self._goal, every, math.inf, 0.0]
+        return State.begin(problem.sizes, self.fields(problem), there, numbers=numbers, **rows)
 
     def passes(self, problem: Problem, state: State) -> Passes:
         """The passes over the rows that an iteration is made of."""

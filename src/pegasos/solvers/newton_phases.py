@@ -13,8 +13,8 @@ import numpy as np
 from pegasos.certificate import Floats
 from pegasos.problem import Problem
 from pegasos.sites import Passes
-from pegasos.sites.policy import State
 from pegasos.solvers import normal
+from pegasos.state import State, expect
 
 _NARROWER = 0.2  # at most, at once
 _SHARE = 0.5  # of the gap aimed at that rounding may take
@@ -24,8 +24,9 @@ MOST_TRIES = 60
 _STEADY = 1e-3
 IDLE_STEPS = 300  # without a smaller gap: there is none to be had
 SAMPLED = 16  # of so many rows, one belongs to the sample
-_SAMPLE_WIDTH = 0.2  # at which the sample has done its part
-_NEXT_WIDTHS = 0.05, 0.4  # with which all rows begin: what they differ by from the sample is within
+_SAMPLE_WIDTH = 0.2  # in units, at which the sample has done its part
+# In units, with which all rows begin: what they differ by from the sample is within.
+_NEXT_WIDTHS = 0.05, 0.4
 _SAMPLE_ERROR = 6.0  # that in root(features / rows of the sample)
 _NEARLY = 1.2  # times what rounding may take: widths come ever closer to that, from above
 _LAST_DIGITS = 1e-14
@@ -41,6 +42,15 @@ _STEP, _LOW, _HIGH, _SLOPE, TRIES = range(5)
 BEFORE, WIDTH, _GAIN, AIM, EVERY, _BEST, IDLE = range(7)
 # Entries of state["flags"].
 _STARTED, STALLED, _MOVING = range(3)
+
+
+def check_numbers(state: State, name: str) -> None:
+    """The counters, what rows are looked at, and how far from the kink."""
+    numbers, tries = state[name], state["search"][TRIES]
+    expect(0 <= tries <= MOST_TRIES, "a line search does not go on for so long")
+    expect(0 <= numbers[IDLE] <= IDLE_STEPS, "there are no so many idle steps")
+    expect(numbers[EVERY] in (1, SAMPLED), "a sample is none")
+    expect(0 < numbers[WIDTH] < math.inf and 0 <= numbers[BEFORE] < math.inf, "a width is none")
 
 
 def point_gap(problem: Problem, state: State) -> Floats:
@@ -69,6 +79,7 @@ class Iteration:
         """Go on where the state stands."""
         self.problem, self.state, self.passes = problem, state, passes
         self.free = problem.intercept == "free"
+        self.unit = float(problem.unit[0])
         self.ranges = {
             phase: problem.site.ranges(problem, matrix=phase == MATRIX) for phase in PHASES
         }
@@ -163,7 +174,8 @@ class Iteration:
         rhs, intercept = self._missing(), None
         if self.free:
             # b is not penalised; a little keeps it finite where no row is near the kink.
-            intercept = _STEADY * min(self.s, float(self.problem.cost[0]) / self.every)
+            curved = float(self.problem.cost[0]) / self.unit / self.every
+            intercept = _STEADY * min(self.s, curved)
             rhs[-1] = state["totals"][_BALANCE]
         last = None if intercept is None else np.array([intercept])
         if not self.passes.factor(np.array([self.s]), last=last).all():
@@ -224,7 +236,8 @@ class Iteration:
         gain = numbers[_GAIN] * (1.0 if step < 0.5 else 0.1)
         allowed = _SHARE * numbers[AIM] * self._primal()
         if gain < _SETTLED * rounded:
-            if self.every > 1 and (numbers[WIDTH] <= _SAMPLE_WIDTH or rounded <= _NEARLY * allowed):
+            narrow = numbers[WIDTH] <= _SAMPLE_WIDTH * self.unit
+            if self.every > 1 and (narrow or rounded <= _NEARLY * allowed):
                 return self._move(step)
             if rounded > allowed:
                 numbers[WIDTH] *= max(_NARROWER, math.sqrt(allowed / rounded))
@@ -234,10 +247,10 @@ class Iteration:
         """From the sample to all rows."""
         self._step_by(step)
         apart = _SAMPLE_ERROR * math.sqrt(self.every * self.problem.rows.d / self.problem.n)
-        return self._look(min(max(apart, _NEXT_WIDTHS[0]), _NEXT_WIDTHS[1]))
+        return self._look(min(max(apart, _NEXT_WIDTHS[0]), _NEXT_WIDTHS[1]) * self.unit)
 
     def _look(self, width: float) -> str:
-        """At all rows as they are at w: their slacks are 1, and change along w."""
+        """At all rows as they are at w: their slacks are those of w = 0, and change along w."""
         look_at_all(self.state, width)
         self.passes.restart()
         return "along"

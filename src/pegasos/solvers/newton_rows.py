@@ -37,24 +37,25 @@ def _changing(
     """Rows that are curved or whose duals change, and a few more.
 
     Those far on the right side of the kink have no dual, neither before nor after; those far on
-    the wrong side keep theirs, c, if they had one: before the first step, all are 0.
+    the wrong side keep theirs, if it is bounded and they had one: before the first step, all are 0.
     """
     before, width = given["before"], given["width"]
+    least = 1e-9 * problem.unit[0]
     slack = variables[0, lo:hi]
     after = slack + given["step"] * variables[1, lo:hi]
     far = 1 + 1e-6
-    right = (slack < -far * before - 1e-9) & (after < -far * width - 1e-9)
+    right = (slack < -far * before - least) & (after < -far * width - least)
     if before == 0:
-        right = after < -far * width - 1e-9
-    wrong = (slack > far * before + 1e-9) & (after > far * width + 1e-9)
-    needed = ~right if before == 0 or problem.loss == "squared_hinge" else ~(right | wrong)
+        right = after < -far * width - least
+    wrong = (slack > far * before + least) & (after > far * width + least)
+    needed = ~right if before == 0 or not problem.loss.bounded else ~(right | wrong)
     return np.asarray(needed & _sampled(lo, hi, given["every"]))
 
 
 PASSES: Mapping[str, Pass] = MappingProxyType(
     {
         # Step along the direction, and look at the rows: their matrix where they are curved, and as
-        # the last row the change of sum a y x. ``totals``: the loss, sum a (- a^2 / 4c), what
+        # the last row the change of sum a y x. ``totals``: the loss, sum g(a), what
         # rounding the kink off leaves of the gap, sum a y.
         "point": Pass(
             ("every", "step", "before", "width", "constant"),
@@ -72,7 +73,7 @@ PASSES: Mapping[str, Pass] = MappingProxyType(
 
 
 class NewtonRows(RowMethod):
-    """Rows of slacks m = 1 - y f, and of their changes along a direction."""
+    """Rows of slacks m = o - y f, and of their changes along a direction."""
 
     name: ClassVar[str] = "newton"
     passes: ClassVar[Mapping[str, Pass]] = PASSES
@@ -80,7 +81,7 @@ class NewtonRows(RowMethod):
     def begin(self, problem: Problem, about: About) -> Floats:  # noqa: ARG002
         """The slacks of w = 0."""
         rows = np.zeros((_core.Newton.ARRAYS, problem.n))
-        rows[0] = 1.0
+        rows[0] = problem.offsets()[:, 0]
         return rows
 
     def open(
@@ -96,15 +97,8 @@ class NewtonRows(RowMethod):
 
     def duals(self, problem: Problem, variables: Floats, at: float, lo: int, hi: int) -> Floats:
         """The derivatives of the loss, rounded off within ``at`` of its kink."""
-        m, duals = variables[0, lo:hi, None], problem.costs(lo, hi)
-        if problem.loss == "squared_hinge":
-            duals *= 2
-            duals *= np.maximum(m, 0.0)
-            return duals
-        share = m * (0.5 / at)
-        share += 0.5
-        duals *= np.clip(share, 0.0, 1.0, out=share)
-        return duals
+        slack, costs = variables[0, lo:hi, None], problem.costs(lo, hi)
+        return problem.loss.rounded_duals(slack, costs, at)
 
     def matrix(self, arrays: Mapping[str, NDArray[Any]]) -> tuple[Floats, Floats | None]:
         """With the vector below it; a factor is used once."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -9,8 +10,8 @@ from numpy.typing import NDArray
 
 from pegasos import _core
 from pegasos.problem import Problem
-from pegasos.sites.policy import State
 from pegasos.solvers import stream
+from pegasos.state import SEED, Field, State, expect, permutation
 
 Sampling = Literal["iid", "permute", "cycle"]
 
@@ -36,16 +37,27 @@ def chunk_bits(problem: Problem) -> int:
     return max(1, size).bit_length() - 1
 
 
-def start(problem: Problem, sampling: Sampling, seed: int) -> dict[str, NDArray[Any]]:
-    """The arrays of an order that has not begun."""
-    if not problem.site.in_memory:
-        return stream.start(problem, seed)
+def fields(problem: Problem, sampling: Sampling) -> tuple[Field, ...]:
+    """The arrays of an order, and how often each row was drawn, if that does not follow."""
     chunks = problem.n >> chunk_bits(problem) if sampling == "permute" else 0
-    return {
-        "seed": np.array([seed], dtype=np.uint64),
-        "cursor": np.zeros(_core.CURSOR_SIZE, dtype=np.int64),
-        "chunks": np.arange(chunks, dtype=np.uint32),
-    }
+    found: tuple[Field, ...] = (
+        SEED,
+        Field("cursor", (_core.CURSOR_SIZE,), np.int64),
+        Field("chunks", (chunks,), np.uint32, permutation, np.arange),
+    )
+    if not problem.site.in_memory:
+        found = stream.fields(problem)
+    return (*found, Field("draws", ("rows",), np.uint32)) if sampling == "iid" else found
+
+
+def errors(problem: Problem, sampling: Sampling) -> Field:
+    """How often each row erred when it was visited; checked after the arrays of the order."""
+
+    def check(state: State, name: str) -> None:
+        unseen = visits(problem, sampling, state) == 0
+        expect(not state[name][unseen].any(), "rows erred that were not visited")
+
+    return Field("errors", ("rows", "lanes"), np.uint32, check)
 
 
 def blocks(problem: Problem) -> int:
@@ -54,11 +66,17 @@ def blocks(problem: Problem) -> int:
 
 
 def advance(
-    problem: Problem, sampling: Sampling, state: State, visit: stream.Visit, **budget: int
+    problem: Problem,
+    sampling: Sampling,
+    state: State,
+    visit: stream.Visit,
+    *,
+    in_hand: Callable[[], bool] = stream.nothing_in_hand,
+    **budget: int,
 ) -> bool:
     """Call ``visit`` with the rows in their order: all at once, or block after block."""
     if not problem.site.in_memory:
-        return stream.advance(problem, state, sampling, visit, **budget)
+        return stream.advance(problem, state, sampling, visit, in_hand=in_hand, **budget)
     whole = stream.Part(problem.core, sampler(problem, sampling, state), slice(None), 0)
     return visit(whole, **budget)
 
@@ -75,8 +93,10 @@ def sampler(problem: Problem, sampling: Sampling, state: State) -> _core.Sampler
     )
 
 
-def visits(problem: Problem, sampling: Sampling, state: State) -> NDArray[np.int64]:
-    """How often each row has been visited in a permuted or cyclic order."""
+def visits(problem: Problem, sampling: Sampling, state: State) -> NDArray[np.integer[Any]]:
+    """How often each row has been visited."""
+    if sampling == "iid":
+        return state["draws"]
     if not problem.site.in_memory:
         return stream.visits(problem, sampling, state)
     counts = np.empty(problem.n, dtype=np.int64)

@@ -8,10 +8,6 @@ draws a batch A of k rows, A+ those with y w.x < 1, and sets
     w <- w min(1, R / |w|),   R^2 = sum(c) / s  (1/lam without weights)        if project
 
 Duals: a_i = c_i (times i was in A+) / (times i was drawn), feasible at any moment.
-
-State: w as the triplet (``v``, ``a``, ``nu``) with w = a v and nu = |w|^2, so that a step costs
-O(non-zeros of its rows); ``t`` per lane; ``errors`` and ``draws``; the batch in hand; for the
-average ``a_total`` and ``late`` with sum_t w_t = a_total v - late; and the order.
 """
 
 from __future__ import annotations
@@ -25,13 +21,9 @@ from pegasos import _core
 from pegasos.arguments import number
 from pegasos.certificate import DualsOf, Floats, GiveUp, feature_blocks, never
 from pegasos.problem import Problem
-from pegasos.sites.policy import State
 from pegasos.solvers import order, stream
 from pegasos.solvers.base import AnyLimits, Solver, shares
-
-_PER_LANE = {
-    "a", "nu", "nu_peak", "t", "errors", "violators", "batch_rows", "batch_violators", "a_total",
-}  # fmt: skip
+from pegasos.state import Field, State, below, expect
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,42 +88,41 @@ class Pegasos(Solver):
                 "set max_steps (or max_epochs, max_time)"
             )
 
+    def fields(self, problem: Problem) -> tuple[Field, ...]:
+        """w = a v and nu = |w|^2, so that a step costs O(non-zeros of its rows), and the rest."""
+        k = self._rows_per_step(problem)
+        # With sum_t w_t = a_total v - late.
+        mean = (Field("a_total", ("lanes",)), Field("late", ("weights", "padded")))
+        return (
+            Field("v", ("weights", "padded")),
+            Field("a", ("lanes",), start=1),
+            Field("nu", ("lanes",)),
+            Field("nu_peak", ("lanes",)),
+            Field("updates", (1,), np.int64),
+            Field("t", ("lanes",), np.int64, start=1),
+            Field("batch", (k,), np.uint32, below(problem.n)),
+            Field("violators", (k, "lanes"), np.uint8),
+            Field("batch_rows", ("lanes",), np.int64),
+            Field("batch_violators", ("lanes",), np.int64),
+            Field("batch_cursor", (3,), np.int64, _check_batch),
+            *(mean if self.average else ()),
+            *order.fields(problem, self._order),
+            order.errors(problem, self._order),
+        )
+
     def start(self, problem: Problem, seed: int, duals: Floats | None = None) -> State:  # noqa: ARG002
         """Start from w_1 = 0, or from a random w_1 of norm at most R."""
         if self.batch_size == "all" and not problem.site.in_memory:
             raise ValueError("batch_size='all' needs the rows in memory: give a number")
-        K, k = problem.lanes, self._rows_per_step(problem)
-        arrays: dict[str, Any] = {
-            "v": np.zeros(problem.weights_shape),
-            "a": np.ones(K),
-            "nu": np.zeros(K),
-            "nu_peak": np.zeros(K),
-            "updates": np.zeros(1, dtype=np.int64),
-            "t": np.ones(K, dtype=np.int64),
-            "errors": np.zeros((problem.n, K), dtype=np.uint32),
-            "batch": np.zeros(k, dtype=np.uint32),
-            "violators": np.zeros((k, K), dtype=np.uint8),
-            "batch_rows": np.zeros(K, dtype=np.int64),
-            "batch_violators": np.zeros(K, dtype=np.int64),
-            "batch_cursor": np.zeros(3, dtype=np.int64),
-        }
-        if self._order == "iid":
-            arrays["draws"] = np.zeros(problem.n, dtype=np.uint32)
-        if self.average:
-            arrays["a_total"] = np.zeros(K)
-            arrays["late"] = np.zeros(problem.weights_shape)
+        state = State.begin(problem.sizes, self.fields(problem), seed=seed)
         if self.init == "random":
             rng = np.random.default_rng(seed)
             rows = problem.rows.d + (problem.bias != 0)
-            w = rng.standard_normal((rows, K))
-            norm = np.sqrt(self.radius_squared(problem)) * rng.uniform(size=K)
-            arrays["v"][:rows, :K] = w / np.linalg.norm(w, axis=0) * norm
-            arrays["nu"][:] = arrays["nu_peak"][:] = norm**2
-        return State(
-            arrays | order.start(problem, self._order, seed),
-            weights=frozenset({"v", "late"} & arrays.keys()),
-            per_lane=frozenset(_PER_LANE & arrays.keys()),
-        )
+            w = rng.standard_normal((rows, problem.lanes))
+            norm = np.sqrt(self.radius_squared(problem)) * rng.uniform(size=problem.lanes)
+            state["v"][:rows, : problem.lanes] = w / np.linalg.norm(w, axis=0) * norm
+            state["nu"][:] = state["nu_peak"][:] = norm**2
+        return state
 
     def advance(
         self, problem: Problem, state: State, *, work: int, stop_seen: int, stop_steps: int
@@ -166,8 +157,8 @@ class Pegasos(Solver):
             )  # fmt: skip
 
         return order.advance(
-            problem, self._order, state, visit, work=work, stop_seen=stop_seen,
-            stop_steps=stop_steps,
+            problem, self._order, state, visit, in_hand=lambda: bool(arrays["batch_cursor"][0]),
+            work=work, stop_seen=stop_seen, stop_steps=stop_steps,
         )  # fmt: skip
 
     def weights(self, problem: Problem, state: State, give_up: GiveUp = never) -> Floats:
@@ -185,10 +176,7 @@ class Pegasos(Solver):
 
     def duals(self, problem: Problem, state: State) -> DualsOf:
         """Violations over draws, times c."""
-        draws = state.arrays.get("draws")
-        if draws is None:
-            draws = order.visits(problem, self._order, state)
-        return shares(problem, state["errors"], draws)
+        return shares(problem, state["errors"], order.visits(problem, self._order, state))
 
     @staticmethod
     def radius_squared(problem: Problem) -> Floats:
@@ -202,3 +190,9 @@ class Pegasos(Solver):
 
     def _rows_per_step(self, problem: Problem) -> int:
         return problem.n if self.batch_size == "all" else int(self.batch_size)
+
+
+def _check_batch(state: State, name: str) -> None:
+    """Where it stands in the batch in hand."""
+    applying, collected, applied = state[name].tolist()
+    expect(applying <= 1 and applied <= collected <= state["batch"].size, "a batch is none")

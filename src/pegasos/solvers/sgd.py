@@ -8,33 +8,22 @@ Optimization Revisited". With u = lam t w, presenting row i at step t = 0, 1, ..
 and nothing shrinks. With lam = s/n and I_i margin errors in T presentations of every row,
 a_i = c_i I_i / T lies in the box and w(a) = u / (lam t) = w, so D costs no pass at complete
 epochs. Before that, a_i = c_i (errors of i) / (presentations of i) is feasible too.
-
-State: ``U`` (u), ``t`` per lane, ``errors`` (I), ``draws`` (SGDR: visits of each row), ``loss``
-(those met in this epoch, by blocks), ``error_cost`` (sum of c over all margin errors), and the
-order.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from pegasos import _core
 from pegasos.arguments import number
-from pegasos.certificate import (
-    DualsOf,
-    Floats,
-    GiveUp,
-    feature_blocks,
-    never,
-    relative_gap,
-)
+from pegasos.certificate import DualsOf, Floats, GiveUp, feature_blocks, never, relative_gap
 from pegasos.problem import Problem
-from pegasos.sites.policy import State
 from pegasos.solvers import order, stream
 from pegasos.solvers.base import AnyLimits, Solver, shares
+from pegasos.state import Field, State
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,22 +38,15 @@ class _MarginPerceptron(Solver):
         """Presentations of a row per visit."""
         return 1
 
-    def start(self, problem: Problem, seed: int, duals: Floats | None = None) -> State:  # noqa: ARG002
-        """Start from u = 0, t = 0."""
-        K = problem.lanes
-        arrays: dict[str, Any] = {
-            "U": np.zeros(problem.weights_shape),
-            "t": np.zeros(K, dtype=np.int64),
-            "errors": np.zeros((problem.n, K), dtype=np.uint32),
-            "error_cost": np.zeros(K),
-            "loss": np.zeros((order.blocks(problem), K)),
-        }
-        if self.sampling == "iid":
-            arrays["draws"] = np.zeros(problem.n, dtype=np.uint32)
-        return State(
-            arrays | order.start(problem, self.sampling, seed),
-            weights=frozenset({"U"}),
-            per_lane=frozenset({"t", "errors", "error_cost", "loss"}),
+    def fields(self, problem: Problem) -> tuple[Field, ...]:
+        """u and t, which start from 0, the margin errors I, and the order."""
+        return (
+            Field("U", ("weights", "padded")),
+            Field("t", ("lanes",), np.int64),
+            Field("error_cost", ("lanes",)),  # sum of c over all margin errors
+            Field("loss", (order.blocks(problem), "lanes")),  # as met in this epoch
+            *order.fields(problem, self.sampling),
+            order.errors(problem, self.sampling),
         )
 
     def advance(
@@ -102,9 +84,7 @@ class _MarginPerceptron(Solver):
 
     def duals(self, problem: Problem, state: State) -> DualsOf:
         """Margin errors over presentations, times c."""
-        visits = state.arrays.get("draws")
-        if visits is None:
-            visits = order.visits(problem, self.sampling, state)
+        visits = order.visits(problem, self.sampling, state)
         return shares(problem, state["errors"], visits * np.int64(self.presentations))
 
     def estimate(self, problem: Problem, state: State) -> Floats | None:

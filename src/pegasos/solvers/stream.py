@@ -4,22 +4,20 @@ An epoch is a sweep over all blocks, in a fresh random order (``cycle``: in thei
 over its rows: permuted, in order, or as many drawn with repetition as it has (``iid``). So w meets
 the rows of a block in one go; with many blocks that takes no more epochs than rows in memory do.
 Batches end with their block.
-
-State: ``sweep`` (how many are done, the place in the one in hand), ``inner`` (the cursor inside the
-block), ``deal`` (the order of its rows); ``cursor`` counts over all.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable
+from functools import lru_cache, partial
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pegasos import _core
 from pegasos.problem import Problem
-from pegasos.sites.policy import State
+from pegasos.state import COUNTS, SEED, Field, State, expect, permutation
 
 # Entries of state["sweep"].
 DONE, PLACE = range(2)
@@ -41,16 +39,33 @@ class Visit(Protocol):
         """Whether a stop was reached; if not, the work is done."""
 
 
-def start(problem: Problem, seed: int) -> dict[str, NDArray[Any]]:
-    """The arrays of an order that has not begun."""
+def nothing_in_hand() -> bool:
+    """Rows of a step that are visited have been applied."""
+    return False
+
+
+def fields(problem: Problem) -> tuple[Field, ...]:
+    """Where the sweep stands, and the order of the block in hand."""
     longest = max(hi - lo for lo, hi in problem.site.ranges(problem))
-    return {
-        "seed": np.array([seed], dtype=np.uint64),
-        "cursor": np.zeros(2, dtype=np.int64),
-        "sweep": np.zeros(2, dtype=np.int64),
-        "inner": np.zeros(_core.CURSOR_SIZE, dtype=np.int64),
-        "deal": np.arange(longest, dtype=np.uint32),
-    }
+    return (
+        SEED,
+        COUNTS,
+        Field("sweep", (2,), np.int64),  # how many are done; the place in the one in hand
+        Field("inner", (_core.CURSOR_SIZE,), np.int64),  # the cursor inside the block
+        Field("deal", (longest,), np.uint32, partial(_check_deal, problem), np.arange),
+    )
+
+
+def _check_deal(problem: Problem, state: State, name: str) -> None:
+    """The rows of the block in hand are each there once."""
+    ranges = problem.site.ranges(problem)
+    done, place = state["sweep"].tolist()
+    expect(place < len(ranges), "sweep is at no block")
+    sizes = [hi - lo for lo, hi in ranges]
+    expect(state["inner"][0] <= max(sizes), "inner is at no row")
+    permutation(state, name)
+    size = sizes[block_order(int(state["seed"][0]), done, len(ranges))[place]]
+    expect(state[name][:size].max() < size, f"{name} is that of another block")
 
 
 def advance(
@@ -59,14 +74,18 @@ def advance(
     sampling: str,
     visit: Visit,
     *,
+    in_hand: Callable[[], bool] = nothing_in_hand,
     work: int,
     stop_seen: int,
     stop_steps: int,
 ) -> bool:
-    """Visit rows until a stop is reached (True) or ``work`` visits are done (False)."""
+    """Visit rows until a stop is reached (True) or ``work`` visits are done (False).
+
+    A step that is ``in_hand`` is ended first, though all rows up to the stop have been visited.
+    """
     cursor, inner = state["cursor"], state["inner"]
     ranges = problem.site.ranges(problem)
-    while cursor[0] < stop_seen and cursor[1] < stop_steps:
+    while in_hand() or (cursor[0] < stop_seen and cursor[1] < stop_steps):
         if work <= 0:
             return False
         number = _block_in_hand(state, sampling, len(ranges))

@@ -34,7 +34,7 @@ def saved_training(
     own = {
         "C": training.C,
         "lam": training.lam,
-        "loss": training.loss,
+        "loss": training.loss.name,
         "solver": "auto" if training.solver is None else training.solver,
         "intercept": training.intercept,
         "intercept_scaling": training.intercept_scaling,

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from pegasos import _core
 from pegasos.certificate import Floats
+from pegasos.losses import Hinge
 from pegasos.rows import as_rows
 from pegasos.tasks.lanes import one_vs_rest
 
@@ -103,7 +104,7 @@ class Online:
         core = _core.Problem(
             rows.core, labels, np.ascontiguousarray(np.broadcast_to(weights[:, None], (n, K))),
             np.ascontiguousarray(positive), np.ascontiguousarray(negative), np.full(K, lam * n),
-            np.full(K, lam), rows.squared_norms, "hinge", 1,
+            np.full(K, lam), rows.squared_norms, Hinge.core, 1,
         )  # fmt: skip
         errors = np.zeros((n, K), dtype=np.uint32)
         order = _core.Sampler(

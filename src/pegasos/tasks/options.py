@@ -6,6 +6,7 @@ from typing import Any
 
 from pegasos.arguments import functions
 from pegasos.limits import Limits
+from pegasos.losses import Hinge, Loss
 from pegasos.problem import Intercept
 from pegasos.run_options import RunOptions
 from pegasos.solve import check_loss, check_scaling, check_tol, resolve_intercept
@@ -19,7 +20,7 @@ def checked_training(
     *,
     C: float | None,
     lam: float | None,
-    loss: Any,
+    loss: str | Loss,
     solver: str | Solver,
     tol: float,
     intercept: str,
@@ -38,16 +39,16 @@ def checked_training(
     if multi_class not in SCHEMES:
         raise ValueError(f"multi_class must be one of {', '.join(SCHEMES)}, got {multi_class!r}")
     config = by_name(solver)
-    check_loss(loss, config)
+    lost = check_loss(loss, config)
     limits = _limits(config, max_iter, max_time)
     joint = multi_class == "crammer_singer"
     if joint:
-        _check_joint(solver, loss, intercept)
+        _check_joint(solver, lost, intercept)
     mode = _intercept(intercept, fit_intercept, config, intercept_scaling, joint)
     check_scaling(mode, intercept_scaling)
     return Training(
         solver=config,
-        loss=loss,
+        loss=lost,
         intercept=mode,
         intercept_scaling=intercept_scaling,
         C=C if lam is None else None,
@@ -93,9 +94,9 @@ def _intercept(
     return "none"
 
 
-def _check_joint(solver: str | Solver, loss: str, intercept: str) -> None:
+def _check_joint(solver: str | Solver, loss: Loss, intercept: str) -> None:
     """Crammer & Singer's problem has one solver, one loss, and no free intercept."""
-    for name, given, wanted in (("solver", solver, "auto"), ("loss", loss, "hinge")):
+    for name, given, wanted in (("solver", solver, "auto"), ("loss", loss.name, Hinge.name)):
         if given != wanted:
             raise ValueError(
                 f"multi_class='crammer_singer' is trained with {name}={wanted!r} only, got "

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from pegasos import sparse, threads
 from pegasos.certificate import Certificate, Floats
 from pegasos.joint import as_joint
+from pegasos.losses import Loss
 from pegasos.outcome import Outcome
-from pegasos.problem import Intercept, Loss, Problem, make_problem
+from pegasos.problem import Intercept, Problem, make_problem
 from pegasos.run_options import RunOptions
 from pegasos.side_by_side import Member, Members, run_any, run_columns
 from pegasos.sites.placed import Folds, HeldOut, Placed

@@ -89,10 +89,10 @@ def primal(
     w: Floats,
     b: float = 0.0,
     *,
-    squared: bool = False,
+    power: int = 1,
 ) -> float:
-    """P(w, b), with w the penalised vector; of the squared hinge if asked for."""
-    losses = np.maximum(0, 1 - y * (X @ w + b)) ** (2 if squared else 1)
+    """P(w, b), with w the penalised vector; of the hinge to that power."""
+    losses = np.maximum(0, 1 - y * (X @ w + b)) ** power
     return float((s / 2 * w @ w + (c * losses).sum()) / N)
 
 
@@ -103,31 +103,32 @@ def optimum(
     s: float,
     *,
     free: bool = False,
-    squared: bool = False,
+    power: int = 1,
 ) -> tuple[Floats, float]:
     """The dual optimum a and the multiplier of sum a y = 0, which is b, for small n.
 
     A plain primal-dual interior point method on
         min 1/2 a'Qa - sum a,  0 <= a <= c  [, y'a = 0],   Q = (y y') * (X X') / s.
-    The squared hinge has 1 / 2c added to Q's diagonal, and no upper bound.
+    The hinge to the power of 2 has 1 / 2c added to Q's diagonal, and no upper bound.
     """
+    unbounded = power == 2
     member = (y != 0) & (c > 0)
     X, sign, box = X[member], y[member].astype(float), c[member]
     Q = (X @ X.T) * np.outer(sign, sign) / s
     n = box.size
     a, lower, upper, b = box / 2, np.ones(n), np.ones(n), 0.0
-    if squared:
+    if unbounded:
         Q, upper = Q + np.diag(1 / (2 * box)), np.zeros(n)
     for _ in range(200):
-        room = np.ones(n) if squared else box - a
-        mu = (lower @ a + upper @ room) / (n if squared else 2 * n)
+        room = np.ones(n) if unbounded else box - a
+        mu = (lower @ a + upper @ room) / (n if unbounded else 2 * n)
         stationarity = Q @ a - 1 + b * sign * free - lower + upper
         balance = sign @ a if free else 0.0
         if mu < 1e-13 and np.abs(stationarity).max() < 1e-10 and abs(balance) < 1e-10:
             break
         target = 0.1 * mu
         H = Q + np.diag(lower / a + upper / room)
-        above = np.zeros(n) if squared else target / room
+        above = np.zeros(n) if unbounded else target / room
         rhs = -(stationarity + lower - target / a - upper + above)
         da = np.linalg.solve(H, rhs)
         db = 0.0
@@ -138,7 +139,7 @@ def optimum(
         dlower = target / a - lower - lower / a * da
         dupper = above - upper + upper / room * da
         length = 1.0
-        bounds = [(a, da), (lower, dlower)] + [(room, -da), (upper, dupper)] * (not squared)
+        bounds = [(a, da), (lower, dlower)] + [(room, -da), (upper, dupper)] * (not unbounded)
         for value, change in bounds:
             falling = change < 0
             if falling.any():

@@ -1,8 +1,8 @@
 // Dual coordinate ascent (Hsieh et al. 2008, Algorithms 1 and 3): one dual at a time moves to its
 // clipped maximiser,
-//     a_i <- min(c_i, max(0, a_i + (1 - y_i (w.x_i + b)) / q_i)),   w follows as w(a),
-// q_i = |x_i|^2 / s; the squared hinge has no upper bound, the gradient less a_i / 2c_i, and q_i
-// more by 1 / 2c_i. A row without features has the loss 1 whatever w is: its dual goes to c_i.
+//     a_i <- min(most, max(least, a_i + (o_i - y_i (w.x_i + b) - kappa a_i) / (q_i + kappa))),
+// w follows as w(a), q_i = |x_i|^2 / s; box and kappa are the loss's (loss.hpp). A row without
+// features has the same loss whatever w is: its dual goes to a bound.
 //
 // A free intercept is the multiplier of sum a y = 0, found by the method of multipliers:
 // b = centre + pull sum a y, pull added to q_i; after every pass the centre moves to b.

@@ -16,7 +16,7 @@ constexpr std::int64_t kSpanSlots = 3;
 // One slot holds a and w as they were when the span was last left, the others what changed before.
 struct Changes {
   double* slots;        // kSpanSlots x (n + weight rows): a, then w
-  double* sums;         // kSpanSlots x 2: sum of a, and of a y, of the changes
+  double* sums;         // kSpanSlots x 2: sum of o a, and of a y, of the changes
   double* reach;        // how far to go towards the maximum: its share of the way
   std::int64_t* point;  // the slot that holds where a and w were
   std::int64_t* known;  // changes in the slots before it; -1: there is no point yet

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "pegasos/loss.hpp"
 #include "pegasos/solver/dual_knot.hpp"
 
 namespace pegasos {
@@ -26,20 +27,18 @@ struct LanePass {
 
 // Moves the dual to its maximiser, and returns by how much. `q` is the curvature that the row
 // brings; `settled` becomes false unless the dual is at a bound, and far enough from leaving it.
-static inline double dual_step(bool squared, double slack, double cost, double q, double& dual,
+template <class L>
+static inline double dual_step(L loss, double slack, double cost, double q, double& dual,
                                LanePass& pass, bool& settled) {
   double gradient = slack;
-  double most = cost;
-  if (squared) {
+  const double least = loss.least(cost);
+  const double most = loss.most(cost);
+  if constexpr (L::curved) {
     if (!(cost > 0.0)) return 0.0;  // the row has no loss
-    const double loss = slack > 0.0 ? cost * slack * slack : 0.0;
-    pass.gap += loss + dual * (dual / (4.0 * cost) - slack);
-    gradient -= dual / (2.0 * cost);
-    q += 1.0 / (2.0 * cost);
-    most = __builtin_huge_val();
-  } else {
-    pass.gap += (slack > 0.0 ? cost * slack : 0.0) - dual * slack;
+    gradient -= loss.bend(dual, cost);
+    q += loss.curvature(cost);
   }
+  pass.gap += loss.gap(slack, cost, dual);
   if (gradient > 0.0) {
     if (dual >= most) {
       settled = settled && gradient > pass.last_up;
@@ -47,7 +46,7 @@ static inline double dual_step(bool squared, double slack, double cost, double q
     }
     if (gradient > pass.up) pass.up = gradient;
   } else {
-    if (dual <= 0.0) {
+    if (dual <= least) {
       settled = settled && -gradient > pass.last_down;
       return 0.0;
     }
@@ -55,11 +54,11 @@ static inline double dual_step(bool squared, double slack, double cost, double q
   }
   settled = false;
   // The quotient does not wait for the gradient. A row without features, and no curvature of the
-  // loss: to the bound at once.
+  // loss: to a bound at once.
   const double by_q = 1.0 / q;
-  double next = q > 0.0 ? dual + gradient * by_q : (gradient > 0.0 ? cost : 0.0);
+  double next = q > 0.0 ? dual + gradient * by_q : (gradient > 0.0 ? most : least);
   if (gradient == 0.0) next = dual;
-  next = next < 0.0 ? 0.0 : next;
+  next = next < least ? least : next;
   next = next > most ? most : next;
   const double change = next - dual;
   dual = next;
@@ -74,7 +73,9 @@ struct DualRows {
   std::int64_t count;
   double* w;
   double* duals;              // n
-  const std::int8_t* labels;  // n
+  const std::int8_t* labels;  // n: sides, 0: not in the lane
+  const double* targets;      // offsets of margins, or null: all one
+  std::int64_t target_stride;
   const double* squared_norms;
   const double* weight;  // or null: all one
   std::int64_t weight_stride;
@@ -84,7 +85,7 @@ struct DualRows {
   double pull;     // of a free intercept
   double* b;       // or null
   LanePass* pass;
-  bool squared;
+  Loss loss;
   bool prefetch;
   bool* settled;  // count: whether the row may leave the list
   Knot* knot;     // or null

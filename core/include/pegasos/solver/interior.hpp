@@ -29,12 +29,13 @@ StepLengths interior_direction(const ProblemView& problem, const InteriorRows& r
 double interior_correct(const ProblemView& problem, const InteriorRows& rows, Span span, double mu,
                         const StepLengths& enlarged, double* rhs);
 
-// Adds, for each factor t, the hinge loss at t times the direction in hand, and last the sums of
+// Adds, for each factor t, the loss at t times the direction in hand, and last the sums of
 // c x (change of the margin along it) of the rows with y = +1, and of those with y = -1.
 void interior_trial(const ProblemView& problem, const InteriorRows& rows, Span span,
                     const double* factors, std::int64_t count, double* sums);
 
-// Raises the slacks r and xi of all rows to `slack`.
+// Raises the slacks r and xi of all rows to `slack`; only where xi is free, that is of a bounded
+// loss.
 void interior_slacken(const ProblemView& problem, const InteriorRows& rows, Span span,
                       double slack);
 

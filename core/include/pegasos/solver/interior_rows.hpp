@@ -2,14 +2,14 @@
 // time.
 //
 // The slack form of the hinge: minimise s/2 |w|^2 + sum c xi subject to r = g + xi >= 0, xi >= 0,
-// g = y (w.x + b) - 1, with duals a of the first constraint and v = c - a of the second. Newton's
+// g = y (w.x + b) - o, with duals a of the first constraint and v = c - a of the second. Newton's
 // system is reduced to w (and b); what is left per row is here, fused with the row products:
 //
 //   da = D (ra/a - rv/v - (g + xi - r) - y (dw.x + db)),   D = 1 / (r/a + xi/v)
 //   dr = (ra - r da) / a,   dxi = (rv + xi da) / v         a dr + r da = ra,  v dxi - xi da = rv
 //
-// The squared hinge, sum c xi^2, has xi = a / 2c, and no second constraint. With v = a and rv = 0
-// the same equations hold.
+// A loss whose dual has no upper bound has no second constraint, and xi = kappa a. With v = a and
+// rv = 0 the same equations hold.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ struct InteriorRows {
   double* v;                // c - a > 0, kept apart: near c the difference would lose its digits
   double* r;                // slack of the margin, > 0
   double* xi;               // loss variable, > 0
-  double* g;                // margin - 1
+  double* g;                // y (w.x + b) - o: -slack
   double* scale;            // D
   InteriorDirection now;    // the direction in hand
   InteriorDirection other;  // the one tried instead of it
@@ -41,8 +41,8 @@ struct InteriorRows {
 // What the rows amount to at a point.
 struct PointSums {
   double complementarity = 0.0;  // sum a r + v xi
-  double loss = 0.0;             // sum c max(0, -g)^p
-  double dual = 0.0;             // sum a (- a^2 / 4c)
+  double loss = 0.0;             // sum phi(-g)
+  double dual = 0.0;             // sum o a - kappa a^2 / 2
   double balance = 0.0;          // sum a y
   double scale = 0.0;            // sum D
   double affine = 0.0;           // sum t, where sum t x is the affine right-hand side

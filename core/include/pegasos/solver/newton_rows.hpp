@@ -1,11 +1,10 @@
 // The row variables of Newton's method on the smoothed hinge, and what each pass does to them.
 //
-// The hinge c max(0, m) of a slack m = 1 - y (w.x + b) is rounded off within `width` of its kink:
+// The loss of a slack m = o - y (w.x + b) is rounded off within `width` of its kinks; of the hinge,
 //
 //   dual  a = c min(1, max(0, (m + width) / 2 width)),   curvature c / 2 width where |m| < width
 //
-// so that a is in the box whatever m is. The squared hinge is smooth by itself: a = 2c max(0, m),
-// and curvature 2c where m > 0.
+// so that a is in the box whatever m is. A loss without kinks is smooth by itself.
 #pragma once
 
 #include <cstdint>
@@ -27,9 +26,9 @@ struct Widths {
 
 // What the rows amount to at a point.
 struct NewtonSums {
-  double loss = 0.0;     // sum c max(0, m)^p
-  double dual = 0.0;     // sum a (- a^2 / 4c)
-  double rounded = 0.0;  // sum of loss - dual + a (1 - m): what rounding leaves between P and D
+  double loss = 0.0;     // sum phi(m)
+  double dual = 0.0;     // sum o a - kappa a^2 / 2
+  double rounded = 0.0;  // sum of loss - dual + a (o - m): what rounding leaves between P and D
   double balance = 0.0;  // sum a y
 };
 

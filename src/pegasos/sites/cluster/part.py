@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pegasos.certificate import Floats
-from pegasos.problem import Intercept, Loss, Problem, lanes_over
+from pegasos.losses import Loss
+from pegasos.problem import Intercept, Problem, lanes_over
 from pegasos.rows import Rows, as_rows
 from pegasos.sites.cluster.loading import Loaded, load_chunks, threads_of, widened
 from pegasos.sites.cluster.part_passes import PartPasses, Shapes

@@ -205,9 +205,8 @@ class DualPart:
         change = moved - a
         change[self.away] = 0.0
         sums[RISE] = change.sum(axis=0)
-        if self.problem.loss == "squared_hinge":
-            by_cost = np.divide(change, 2 * costs, out=np.zeros_like(change), where=costs > 0)
-            sums[CROSS], sums[BEND] = (a * by_cost).sum(0), (change * by_cost).sum(0)
+        bent = self.problem.loss.bent(change, costs)
+        sums[CROSS], sums[BEND] = (a * bent).sum(0), (change * bent).sum(0)
         carry["W"] = after
         self.proposal = Proposal(round, live, change)
         vector = (after - start)[:, : live.size] / sigma
@@ -265,12 +264,8 @@ class Terms(NamedTuple):
         """With weights (d + 1, padded lanes) and duals (n, lanes)."""
         z = problem.rows.products(W, problem.lanes, problem.threads)
         costs, slack = problem.costs(), 1.0 - problem.labels * z
-        a, over = np.where(costs > 0, a, 0.0), np.maximum(slack, 0.0)
-        squares = np.zeros_like(a)
-        if problem.loss == "squared_hinge":
-            np.divide(a * a, 4 * costs, out=squares, where=costs > 0)
-            over = over * over
-        return cls(slack, costs * over, a, squares)
+        a = np.where(costs > 0, a, 0.0)
+        return cls(slack, problem.loss.value(slack, costs), a, problem.loss.squares(a, costs))
 
     def sums(self) -> Floats:
         """(3, lanes): LOSS, DUAL and SQUARES."""

@@ -44,10 +44,8 @@ class CertifiedPart(DualPart):
         costs = problem.costs()
         out = np.empty(at.shape)
         for i, b in enumerate(at):
-            over = np.maximum(1.0 - problem.labels * (found[1] + b), 0.0)
-            if self.problem.loss == "squared_hinge":
-                over *= over
-            out[i] = np.einsum("nk,nk->k", costs, over)
+            slack = 1.0 - problem.labels * (found[1] + b)
+            out[i] = problem.loss.value(slack, costs).sum(axis=0)
         return {"losses": ("sum", out)}
 
     def gap_sums(
@@ -80,10 +78,8 @@ class CertifiedPart(DualPart):
             self.settle(settled)
             self.take_duals(ids, duals)
             a = np.ascontiguousarray(self.duals[:, live])
-            reply["duals"] = (
-                "each",
-                {self.name: compress(self.duals, self.problem.largest_duals())},
-            )
+            few = compress(self.duals, self.problem.largest_duals())
+            reply["duals"] = ("each", {self.name: few})
         else:
             if lane not in self.passes:
                 return self.lost()

@@ -351,6 +351,5 @@ def _step_scaling(some: list[Said], training: Training, s: Floats) -> float:
     if training.intercept == "regularized":
         return float(training.intercept_scaling)
     curvature = sum(a["norms"] for a in some) / sum(a["rows"] for a in some) or 1.0
-    if training.loss == "squared_hinge":
-        curvature += float(s.min()) / 2
+    curvature += float(training.loss.mean_curvature(1.0, 1.0) * s.min())
     return float(np.sqrt(PULL * curvature))

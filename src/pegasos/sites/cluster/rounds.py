@@ -53,7 +53,8 @@ from pegasos.sites.cluster.part_duals import (
 )
 from pegasos.sites.errors import PartsLostError
 from pegasos.sites.merge import dense
-from pegasos.sites.policy import Policy, State, weight_zeros
+from pegasos.sites.policy import Policy
+from pegasos.state import COUNTS, SEED, Field, State, weight_zeros
 
 HARD_ROWS_SHARE = 0.2  # of the client's memory
 _EPOCHS = 2  # passes over its rows that make a part's step
@@ -72,7 +73,7 @@ _SIGMA, _LOST, _BEST, _IDLE = range(4)
 
 
 @dataclass
-class Kept:
+class Remembered:
     """Of a run: the rows that are here, and the duals of all parts at the last certificate."""
 
     hard: HardRows
@@ -86,24 +87,24 @@ class Rounds(Policy):
     solver: LocalSteps
     aim: float
 
+    def fields(self, problem: Problem) -> tuple[Field, ...]:
+        """W, and how rounds went; duals are with the parts."""
+        numbers = (math.sqrt(_workers(problem)), 1, math.inf, 0)
+        return (
+            Field("W", ("weights", "padded")),
+            Field("centre", ("lanes",)),
+            Field("met", ("lanes",), start=math.inf),
+            Field("share", ("lanes",), start=1.0),
+            Field("gap", ("lanes",), start=math.inf),
+            Field("numbers", (4,), start=numbers),
+            SEED,
+            COUNTS,
+        )
+
     def start(self, problem: Problem, seed: int, duals: Floats | None = None) -> State:  # noqa: ARG002
         """Start from the duals that the parts have."""
-        K = problem.lanes
-        return State(
-            {
-                "W": weight_zeros(problem.weights_shape),
-                "centre": np.zeros(K),
-                "met": np.full(K, np.inf),
-                "share": np.ones(K),
-                "gap": np.full(K, np.inf),
-                "numbers": np.array([math.sqrt(_workers(problem)), 1, math.inf, 0]),
-                "seed": np.array([seed], dtype=np.uint64),
-                "cursor": np.zeros(2, dtype=np.int64),
-            },
-            weights=frozenset({"W"}),
-            per_lane=frozenset({"centre", "met", "share", "gap"}),
-            there=Kept(HardRows(HARD_ROWS_SHARE * (memory.total() or 4e9))),
-        )
+        there = Remembered(HardRows(HARD_ROWS_SHARE * (memory.total() or 4e9)))
+        return State.begin(problem.sizes, self.fields(problem), there, seed=seed)
 
     # Rounds.
     def advance(
@@ -278,7 +279,7 @@ class Rounds(Policy):
         give_up: GiveUp = never,  # noqa: ARG002 - the cluster listens to Ctrl-C itself
     ) -> tuple[Certificate, Floats] | None:
         """The certificate, and its b; duals are saved along with it."""
-        there: Kept = state.there
+        there: Remembered = state.there
         if state["numbers"][_LOST]:
             self._restore(problem, state)
         settled = self._settled(problem, state)

@@ -12,7 +12,7 @@ from pegasos import _core
 from pegasos.certificate import GapSums, certificate
 from pegasos.problem import Problem
 from pegasos.rows import Rows
-from pegasos.sites.base import Begun, Ranges, Site
+from pegasos.sites.base import Begun, Site
 from pegasos.sites.cluster.cluster import Cluster
 from pegasos.sites.cluster.gap_sums import sums_of_parts
 from pegasos.sites.cluster.part import Lanes
@@ -60,14 +60,6 @@ class ClusterSite(Site):
     def dense(self, rows: Rows) -> bool:  # noqa: ARG002
         """Whether all parts are arrays."""
         return self.arrays
-
-    def ranges(self, problem: Problem, *, matrix: bool = False) -> Ranges:  # noqa: ARG002
-        """All rows at once."""
-        return [(0, problem.n)]
-
-    def certified_at_once(self, problem: Problem) -> Ranges:
-        """All rows at once."""
-        return [(0, problem.n)]
 
     def part(
         self,
@@ -163,7 +155,7 @@ def problem_on(
     lane_rows = (counts[0] + counts[1]).astype(np.int64)
     core = _core.Problem(
         nothing, labels, None, lanes.positive, lanes.negative, lanes.s, lanes.s / lane_rows,
-        np.zeros(0), lanes.loss, 1,
+        np.zeros(0), lanes.loss.core, 1,
     )  # fmt: skip
     return Problem(
         rows, labels, None, lanes.positive, lanes.negative, lanes.s, lanes.total_weight,

@@ -6,24 +6,22 @@ c. ``Pegasos(project=False)`` is plain SGD with steps 1 / lam t.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from pegasos.certificate import Certificate, GiveUp, certify, never
-from pegasos.sites.device.arrays import sent
+from pegasos.certificate import GiveUp, never
+from pegasos.problem import Problem
 from pegasos.sites.device.fused import Stays
 from pegasos.sites.device.lanes import Duals, costs_of, lanes_of, rows_of
 from pegasos.sites.device.products import products, sums
 from pegasos.sites.method import Floats, Kept
-
-if TYPE_CHECKING:
-    from pegasos.problem import Problem
+from pegasos.sites.policy import Policy
+from pegasos.state import COUNTS, Field, State
 
 _SHARE, _LARGEST = 256, 65_536  # a batch is a 256th of the rows, and at most so many
 
@@ -57,7 +55,7 @@ class BatchRun(Stays):
         self.W, self.errors = self.W[lanes], self.errors[lanes]
         self.total = None if self.total is None else self.total[lanes]
 
-    def duals(self, problem: Problem, state: Kept, at: Floats) -> Duals:  # noqa: ARG002
+    def duals(self, problem: Problem, state: Kept, at: Floats) -> Duals:
         """Violations over draws, times c."""
         share = self.errors.double() / self.draws.clamp(min=1)
         y = lanes_of(problem).y
@@ -65,40 +63,10 @@ class BatchRun(Stays):
 
 
 @dataclass(frozen=True)
-class BatchState:
-    """The state of a run, as the driver sees it."""
+class Batches(Policy):
+    """What is run for Pegasos. A batch of one row, no work for a device, gets a sensible size."""
 
-    arrays: Mapping[str, NDArray[np.int64]]
-    there: BatchRun
-
-    @property
-    def seen(self) -> int:
-        """Rows visited so far."""
-        return int(self.arrays["cursor"][0])
-
-    @property
-    def steps(self) -> int:
-        """Steps taken so far."""
-        return int(self.arrays["cursor"][1])
-
-
-class Batches:
-    """What is run for Pegasos; a batch of 1 row, no work for a device, is one of a sensible size.
-
-    All that is not said here the solver says.
-    """
-
-    def __init__(self, solver: Any) -> None:
-        """The steps of ``solver``, a ``Pegasos``."""
-        self.solver = solver
-
-    def __getattr__(self, name: str) -> Any:
-        """The options, and what the driver asks of any solver."""
-        return getattr(self.solver, name)
-
-    def aimed_at(self, tol: float) -> Batches:
-        """Steps for a run that ends when a gap of ``tol`` is proven."""
-        return Batches(self.solver.aimed_at(tol))
+    solver: Any  # a ``Pegasos``, whose steps they are
 
     @staticmethod
     def refusal(solver: Any) -> str | None:
@@ -107,29 +75,33 @@ class Batches:
             return "on a device Pegasos starts from zero, and counts all steps"
         return None
 
-    def start(self, problem: Problem, seed: int, duals: Floats | None = None) -> BatchState:  # noqa: ARG002
+    def fields(self, problem: Problem) -> tuple[Field, ...]:
+        """Counts; the rest stays on the device."""
+        return COUNTS, Field("t", (1,), np.int64)
+
+    def start(self, problem: Problem, seed: int, duals: Floats | None = None) -> State:
         """Start from w = 0."""
-        arrays = {name: np.zeros(size, dtype=np.int64) for name, size in (("cursor", 2), ("t", 1))}
-        return BatchState(arrays, BatchRun(problem, self.solver, seed))
+        there = BatchRun(problem, self.solver, seed)
+        return State.begin(problem.sizes, self.fields(problem), there)
 
     def advance(
-        self, problem: Problem, state: BatchState, *, work: int, stop_seen: int, stop_steps: int
+        self, problem: Problem, state: State, *, work: int, stop_seen: int, stop_steps: int
     ) -> bool:
         """A step is one batch."""
         while state.seen < stop_seen and state.steps < stop_steps:
             if work <= 0:
                 return False
             rows = self._step(problem, state)
-            state.arrays["cursor"][:] += (rows, 1)
+            state["cursor"][:] += (rows, 1)
             work -= rows
         return True
 
-    def _step(self, problem: Problem, state: BatchState) -> int:
+    def _step(self, problem: Problem, state: State) -> int:
         """One batch; the rows in it."""
-        run = state.there
+        run: BatchRun = state.there
         X, y, c, chosen = self._batch(problem, run, state.seen)
-        state.arrays["t"][0] += 1
-        t = float(state.arrays["t"][0])
+        state["t"][0] += 1
+        t = float(state["t"][0])
         margins = products(X, run.W[:, :-1].contiguous(), exact=False)
         margins += problem.bias * run.W[:, -1:]
         wrong = (y != 0) & (y * margins < 1)
@@ -175,33 +147,23 @@ class Batches:
             return max(1, min(_LARGEST, n // _SHARE))
         return n if size == "all" else int(size)
 
-    def weights(self, problem: Problem, state: BatchState, give_up: GiveUp = never) -> Floats:  # noqa: ARG002
+    def weights(self, problem: Problem, state: State, give_up: GiveUp = never) -> Floats:
         """W, or the mean of it over the steps."""
-        run = state.there
+        run: BatchRun = state.there
         W = np.zeros(problem.weights_shape)
-        found = run.W if run.total is None else run.total / max(1, int(state.arrays["t"][0]))
+        found = run.W if run.total is None else run.total / max(1, int(state["t"][0]))
         W[:, : problem.lanes] = found.T.cpu().numpy()
         return W
 
-    def duals(self, problem: Problem, state: BatchState) -> Duals:
+    def duals(self, problem: Problem, state: State) -> Duals:
         """They stay on the device."""
-        return state.there.duals(problem, state, problem.s)
-
-    def certify(
-        self, problem: Problem, state: BatchState, W: Floats, b: Floats, give_up: GiveUp = never
-    ) -> tuple[Certificate, Floats] | None:
-        """That of the batches' duals."""
-        return certify(problem, W, b, self.duals(problem, state), give_up=give_up)
+        found: Duals = state.there.duals(problem, state, problem.s)
+        return found
 
     def take(
-        self,
-        problem: Problem,
-        state: BatchState,
-        lanes: NDArray[np.intp],
-        give_up: GiveUp = never,  # noqa: ARG002
-    ) -> BatchState:
+        self, problem: Problem, state: State, lanes: NDArray[np.intp], give_up: GiveUp = never
+    ) -> State:
         """The state of some of the lanes, those of ``problem``."""
-        run = state.there
-        run.take(sent(lanes, run.W.device))
-        run.set_lanes(problem)
-        return state
+        taken = super().take(problem, state, lanes, give_up)
+        taken.there.set_lanes(problem)
+        return taken

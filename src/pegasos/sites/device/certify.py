@@ -69,11 +69,12 @@ def _read(problem: Problem, W: Floats, duals: Tensor) -> Read:
 
 
 def _sums(problem: Problem, margins: Tensor, duals: Tensor) -> Floats:
-    """(K, 11): the sums over rows of ``_core.GAP_SUMS``."""
+    """(K, 15): the sums over rows of ``_core.GAP_SUMS``. Offsets are 1: those beyond it are 0."""
     look = formulas_for(margins, "certify").gap_sums
     sums, added = look(margins, duals, rows_of(problem).norms, fixed_of(problem))
     columns = dict(zip(SUMS, sums, strict=True)) | {"blocks": torch.full_like(sums[0], added)}
-    found = torch.stack([columns[name] for name in _core.GAP_SUMS], dim=1)
+    nothing = torch.zeros_like(sums[0])
+    found = torch.stack([columns.get(name, nothing) for name in _core.GAP_SUMS], dim=1)
     return np.asarray(found.cpu().numpy())
 
 

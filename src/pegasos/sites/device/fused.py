@@ -52,13 +52,7 @@ class FusedPasses(Passes):
         return 1
 
     def ask(
-        self,
-        name: str,
-        lo: int,  # noqa: ARG002 - all rows
-        hi: int,  # noqa: ARG002
-        into: Mapping[str, Floats] = NONE,
-        /,
-        **arguments: Any,
+        self, name: str, lo: int, hi: int, into: Mapping[str, Floats] = NONE, /, **arguments: Any
     ) -> None:
         """Call the method; sums of the size of w are added to where they belong at once."""
         what = self.method.passes[name]

@@ -62,7 +62,7 @@ class InteriorRun(Stays):
         self.matrix, self.factored = self.matrix[lanes], self.factored[lanes]
         self.left_out = self.left_out[lanes]
 
-    def duals(self, problem: Problem, state: Kept, at: Floats) -> Duals:  # noqa: ARG002
+    def duals(self, problem: Problem, state: Kept, at: Floats) -> Duals:
         """a - at D y, in the box."""
         y, c, squared = fixed_of(problem)
         rows = self.variables.rows(0, problem.n)
@@ -101,7 +101,7 @@ class InteriorPasses(FusedPasses):
         lane = ROW_BYTES * problem.n + MATRIX_BYTES * d * d
         return max(1, min(problem.lanes, int(_SHARE * free / lane)))
 
-    def point(self, step: Floats, w: Floats, b: Floats, vectors: Floats) -> dict[str, Floats]:  # noqa: ARG002
+    def point(self, step: Floats, w: Floats, b: Floats, vectors: Floats) -> dict[str, Floats]:
         """Products with w are those before and what the step adds."""
         steps = self._column(step)
         total: Any = 0.0
@@ -145,11 +145,7 @@ class InteriorPasses(FusedPasses):
         return {}
 
     def factor(
-        self,
-        s: Floats,
-        *,
-        whole: Floats | None = None,
-        last: Floats | None = None,  # noqa: ARG002 - a free intercept has the whole scale here
+        self, s: Floats, *, whole: Floats | None = None, last: Floats | None = None
     ) -> Bools:
         """A matrix that is not positive definite is lifted a little."""
         run = self.run

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pegasos.problem import Problem
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Lanes:
     """The lanes of a problem, or some of them; ``ids`` are their numbers among all."""
 
@@ -52,7 +52,7 @@ class Read(NamedTuple):
     sums: Tensor  # (K, d) of a y x; with a free b (2 K, d): of a x where y = +1, and where it is -1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Duals:
     """Feasible duals (K, n), 0 for rows that are not in a lane, and what was read with them."""
 
@@ -76,7 +76,7 @@ def rows_of(problem: Problem) -> DeviceRows:
 
 def fixed_of(problem: Problem, lo: int = 0, hi: int | None = None) -> Fixed:
     """Labels, costs and the loss of rows lo..hi-1; the loss is asked for nowhere else."""
-    squared = problem.loss == "squared_hinge"
+    squared = problem.loss.curved
     return Fixed(lanes_of(problem).y[:, lo:hi], costs_of(problem, lo, hi), squared)
 
 

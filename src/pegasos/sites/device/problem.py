@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from pegasos.certificate import Floats
-from pegasos.problem import Intercept, Loss, Problem
+from pegasos.losses import Loss
+from pegasos.problem import Intercept, Problem
 from pegasos.sites.device.arrays import sent
 from pegasos.sites.device.lanes import Lanes, sides_of
 from pegasos.sites.device.rows import DeviceRows

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pegasos import _core
 from pegasos.certificate import GapSums
-from pegasos.sites.base import Begun, Ranges, Site
+from pegasos.sites.base import Begun, Site
 from pegasos.sites.costs import PassCosts
 from pegasos.sites.device.arrays import sent
 from pegasos.sites.device.batches import Batches
@@ -25,6 +24,7 @@ from pegasos.sites.device.newton import NewtonPasses
 from pegasos.sites.device.rows import DeviceRows
 from pegasos.sites.method import About, Floats, Kept, RowMethod
 from pegasos.sites.passes import Passes
+from pegasos.sites.policy import Policy
 
 if TYPE_CHECKING:
     from pegasos.problem import Problem
@@ -42,7 +42,7 @@ WALKS = MappingProxyType({"pegasos": Batches})
 COSTS = PassCosts(newton_rows=64, newton_lanes=4, interior_epochs=60.0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class DeviceSite(Site):
     """A GPU, or the CPU as torch has it; the labels of a problem's lanes are there, too."""
 
@@ -57,7 +57,7 @@ class DeviceSite(Site):
     instead: ClassVar[str] = "solver=pegasos.Pegasos(batch_size=...), or the CPU"
 
     @property
-    def speed(self) -> float:  # type: ignore[override]
+    def speed(self) -> float:
         """A GPU's, against a core."""
         return 1000.0 if self.lanes.y.is_cuda else 1.0
 
@@ -65,7 +65,7 @@ class DeviceSite(Site):
         """Whether rows are a tensor."""
         return isinstance(rows, DeviceRows) and not isinstance(rows.source, CsrRows)
 
-    def pass_costs(self, rows: Rows) -> PassCosts:  # noqa: ARG002
+    def pass_costs(self, rows: Rows) -> PassCosts:
         """The same for all kinds of rows."""
         return COSTS
 
@@ -73,14 +73,6 @@ class DeviceSite(Site):
         """Sizes, and the device."""
         n, d, K = problem.n, problem.rows.d, problem.lanes
         return f"{n} rows of {d} features, {K} problems on {self.lanes.device}"
-
-    def ranges(self, problem: Problem, *, matrix: bool = False) -> Ranges:  # noqa: ARG002
-        """All rows."""
-        return [(0, problem.n)]
-
-    def certified_at_once(self, problem: Problem) -> Ranges:
-        """All rows."""
-        return self.ranges(problem)
 
     def refusal(self, solver: Any) -> str | None:
         """Steps from row to row are no work for a device."""
@@ -95,9 +87,10 @@ class DeviceSite(Site):
             "or 'pegasos', or leave device out"
         )
 
-    def policy(self, solver: Any) -> Any:
+    def policy(self, solver: Any) -> Policy:
         """Batches, where the solver walks."""
-        return WALKS[solver.name](solver) if solver.name in WALKS else solver
+        found: Policy = solver
+        return WALKS[solver.name](solver) if solver.name in WALKS else found
 
     def of_lanes(self, lanes: NDArray[np.intp]) -> DeviceSite:
         """With the labels of some of the lanes."""
@@ -106,17 +99,6 @@ class DeviceSite(Site):
     def class_costs(self) -> tuple[Floats, Floats]:
         """Counted where the labels are."""
         return self.lanes.sides
-
-    def part(
-        self,
-        problem: Problem,
-        lo: int,
-        hi: int,
-        only: NDArray[np.bool_] | None = None,
-        ahead: int | None = None,
-    ) -> tuple[_core.Problem, int, int]:
-        """No part is ever here."""
-        raise NotImplementedError("rows on a device are no rows of the core")
 
     def lanes_at_once(self, method: RowMethod, problem: Problem) -> int:
         """As many as its passes take."""
@@ -127,18 +109,13 @@ class DeviceSite(Site):
         return {}, FUSED[method.name].begin(problem, about, seed)
 
     def passes(
-        self,
-        method: RowMethod,
-        problem: Problem,
-        state: Kept,
-        about: About,
-        *,
-        swapped: bool = False,  # noqa: ARG002 - it knows
-    ) -> Passes:
-        """Those of the method, fused."""
+        self, method: RowMethod, problem: Problem, state: Kept, about: About, *,
+        swapped: bool = False,
+    ) -> Passes:  # fmt: skip
+        """Those of the method, fused; they know which direction is in hand."""
         return FUSED[method.name](problem, method, state, about)
 
-    def duals(self, method: RowMethod, problem: Problem, state: Kept, at: Floats) -> Duals:  # noqa: ARG002
+    def duals(self, method: RowMethod, problem: Problem, state: Kept, at: Floats) -> Duals:
         """A tensor, and what was read on the way to it."""
         found: Duals = state.there.duals(problem, state, at)
         return found
@@ -149,7 +126,7 @@ class DeviceSite(Site):
             self.lanes.kept[sent(self.lanes.ids, self.lanes.device)] = duals.values
         return gap_sums(problem, W, duals.values, duals.read)
 
-    def keep(self, there: Any, problem: Problem, lanes: NDArray[np.intp]) -> Any:  # noqa: ARG002
+    def keep(self, there: Any, problem: Problem, lanes: NDArray[np.intp]) -> Any:
         """Tensors of those lanes."""
         there.take(sent(lanes, self.lanes.device))
         return there
