@@ -193,8 +193,8 @@ class Device(Place):
     ) -> Problem:  # fmt: skip
         import torch
 
-        from pegasos.gpu.problem import device_problem
         from pegasos.sites.device.loading import rows_on_device
+        from pegasos.sites.device.problem import device_problem
 
         there, _ = rows_on_device(rows.X, "cpu", 1.0 if intercept == "regularized" else 0.0)
         K, labels = rows.Y.shape[1], np.where(rows.weight[:, None] > 0, rows.Y, 0)
