@@ -6,10 +6,12 @@ import dask.array as da
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 import pegasos
 import pegasos.dask
 from pegasos.sites.cluster import placed
+from pegasos.sites.errors import ClusterError, InterruptedSiteError
 from pegasos.testing.chunked import toy
 
 QUICK = {"C": 0.1, "solver": "dual", "tol": 0.05, "random_state": 0}
@@ -168,6 +170,36 @@ def test_other_things_that_are_refused(client, data):
     with pytest.raises(AttributeError, match="rows on a cluster do not come in batches"):
         pegasos.dask.LinearSVC().partial_fit(X, y)
     assert not hasattr(pegasos.dask.LinearSVC(), "partial_fit")
+
+
+@pytest.mark.parametrize("how", ["failed", "interrupted"])
+def test_a_path_that_ends_early_keeps_what_was_scored(client, data, monkeypatch, how):
+    real, calls = placed.OnCluster.accuracies, []
+
+    def second_fails(self, *arguments):
+        calls.append(1)
+        if len(calls) < 2:
+            return real(self, *arguments)
+        if how == "interrupted":
+            raise InterruptedSiteError
+        self.cluster.error = ClusterError("gone")
+        raise self.cluster.error
+
+    monkeypatch.setattr(placed.OnCluster, "accuracies", second_fails)
+    options = {"Cs": [0.01, 0.1, 1.0], "cv": 2, "tol": 0.05, "solver": "dual"}
+    model = pegasos.dask.LinearSVCCV(**options)
+    if how == "failed":
+        with pytest.raises(ClusterError, match="gone"):
+            model.fit(*chunked(*data))
+        assert model.path_.ended == "cluster_failed"
+    else:
+        with pytest.warns(ConvergenceWarning, match=r"stopped \(interrupted\)"):
+            model.fit(*chunked(*data))
+        assert model.path_.ended == "interrupted"
+        assert model.C_ == 0.01
+    assert np.isfinite(model.scores_[0]).all()
+    assert np.isnan(model.scores_[1:]).all()
+    assert not hasattr(model, "coef_")
 
 
 def test_parameters_are_those_of_one_machine_and_two_more():
