@@ -6,12 +6,15 @@ import dask.array as da
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 import pegasos
 import pegasos.dask
 from pegasos.sites.cluster import placed
+from pegasos.sites.errors import ClusterError, InterruptedSiteError
 from pegasos.testing.chunked import toy
 
+QUICK = {"C": 0.1, "solver": "dual", "tol": 0.05, "random_state": 0}
 CLASSES = np.array(["ant", "bee", "cow", "dog"])
 
 
@@ -46,7 +49,12 @@ def test_pairs_of_classes(client, data, solver, class_weight):
 
 def test_pairs_along_c(client, data):
     model = pegasos.dask.LinearSVCCV(
-        Cs=[0.01, 1.0], cv=3, multi_class="ovo", class_weight="balanced", random_state=0
+        Cs=[0.01, 1.0],
+        cv=3,
+        multi_class="ovo",
+        class_weight="balanced",
+        solver="dual",
+        random_state=0,
     ).fit(*chunked(*data))
     assert model.path_.certificate.primal.shape == (2, 3, 6)
     assert np.all(model.path_.certificate.relative_gap <= 1e-3)
@@ -72,7 +80,8 @@ def test_balanced_weights_are_those_of_a_folds_own_rows(client):
 @pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
 def test_probabilities(client, data, multi_class):
     X, y, _ = data
-    options = {"probability": "sigmoid", "multi_class": multi_class, "C": 0.1, "random_state": 0}
+    options = {"probability": "sigmoid", "multi_class": multi_class, "C": 0.1, "solver": "dual"}
+    options |= {"tol": 1e-2, "random_state": 0}
     model = pegasos.dask.LinearSVC(**options).fit(*chunked(*data))
     local = pegasos.LinearSVC(**options).fit(*data)
     found = model.predict_proba(X)
@@ -83,20 +92,21 @@ def test_probabilities(client, data, multi_class):
     assert isinstance(lazy, da.Array)
     assert lazy.shape == (y.size, 4)
     np.testing.assert_allclose(lazy.compute(), found)
-    chosen = pegasos.dask.LinearSVCCV(Cs=[0.1, 1.0], cv=3, probability=True, random_state=0)
+    del options["C"]
+    chosen = pegasos.dask.LinearSVCCV(Cs=[0.1, 1.0], cv=3, **options)
     assert chosen.fit(*chunked(*data)).predict_proba(X).shape == (y.size, 4)
 
 
 def test_scores_that_are_too_many_to_come_here(client, data, monkeypatch):
     monkeypatch.setattr(placed, "_SCORED_BYTES", 1000)
-    model = pegasos.dask.LinearSVC(probability=True, random_state=0)
+    model = pegasos.dask.LinearSVC(probability=True, solver="dual", tol=0.1)
     with pytest.raises(ValueError, match="probability brings 4 scores of each of 900 rows"):
         model.fit(*chunked(*data))
 
 
 def test_a_fit_is_saved_exported_and_reported(client, data, tmp_path):
     X, y, _ = data
-    model = pegasos.dask.LinearSVC(C=0.1, probability="sigmoid", random_state=0)
+    model = pegasos.dask.LinearSVC(**QUICK, probability="sigmoid")
     model.fit(*chunked(X, y))
     path = tmp_path / "m.pegasos"
     pegasos.save(model, path)
@@ -106,12 +116,14 @@ def test_a_fit_is_saved_exported_and_reported(client, data, tmp_path):
     assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
     assert again.C == 0.1
     assert np.array_equal(again.certificate_.primal, model.certificate_.primal)
-    plain = pegasos.dask.LinearSVC(C=0.1, random_state=0)
+    plain = pegasos.dask.LinearSVC(**QUICK)
     plain.fit(*chunked(X, np.searchsorted(CLASSES, y))).export(tmp_path / "m.model")
     assert (tmp_path / "m.model").read_text().startswith("solver_type")
     assert np.array_equal(model.as_sklearn().predict(X), model.predict(X))
     assert "ant" in model.report(X, y).html
-    chosen = pegasos.dask.LinearSVCCV(Cs=[0.1, 1.0], cv=2, random_state=0).fit(*chunked(X, y))
+    chosen = pegasos.dask.LinearSVCCV(Cs=[0.1, 1.0], cv=2, tol=0.05, solver="dual").fit(
+        *chunked(X, y)
+    )
     pegasos.save(chosen, path)
     assert pegasos.load(path).C == chosen.C_
     assert "ant" in chosen.report(X, y).html
@@ -158,6 +170,36 @@ def test_other_things_that_are_refused(client, data):
     with pytest.raises(AttributeError, match="rows on a cluster do not come in batches"):
         pegasos.dask.LinearSVC().partial_fit(X, y)
     assert not hasattr(pegasos.dask.LinearSVC(), "partial_fit")
+
+
+@pytest.mark.parametrize("how", ["failed", "interrupted"])
+def test_a_path_that_ends_early_keeps_what_was_scored(client, data, monkeypatch, how):
+    real, calls = placed.OnCluster.accuracies, []
+
+    def second_fails(self, *arguments):
+        calls.append(1)
+        if len(calls) < 2:
+            return real(self, *arguments)
+        if how == "interrupted":
+            raise InterruptedSiteError
+        self.cluster.error = ClusterError("gone")
+        raise self.cluster.error
+
+    monkeypatch.setattr(placed.OnCluster, "accuracies", second_fails)
+    options = {"Cs": [0.01, 0.1, 1.0], "cv": 2, "tol": 0.05, "solver": "dual"}
+    model = pegasos.dask.LinearSVCCV(**options)
+    if how == "failed":
+        with pytest.raises(ClusterError, match="gone"):
+            model.fit(*chunked(*data))
+        assert model.path_.ended == "cluster_failed"
+    else:
+        with pytest.warns(ConvergenceWarning, match=r"stopped \(interrupted\)"):
+            model.fit(*chunked(*data))
+        assert model.path_.ended == "interrupted"
+        assert model.C_ == 0.01
+    assert np.isfinite(model.scores_[0]).all()
+    assert np.isnan(model.scores_[1:]).all()
+    assert not hasattr(model, "coef_")
 
 
 def test_parameters_are_those_of_one_machine_and_two_more():

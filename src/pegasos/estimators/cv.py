@@ -39,45 +39,7 @@ from pegasos.tasks.training import AnyTask, Task, Training, train
 _PATH_TIME = 0.8  # of max_time: the rest is for the fit on all rows
 
 
-class ChoosesC(LinearClassifier):
-    """What is kept of a path over C, wherever its rows were."""
-
-    def _choose(self, path: Path) -> int:
-        """The place of the C to take; warns of fits that are not proven, raises without scores."""
-        if not np.isfinite(path.mean).any():
-            raise _no_scores(path)
-        self._warn_of(path)
-        return path.best(self.rule)
-
-    def _check_rule(self) -> None:
-        if self.rule not in ("best", "one_se"):
-            raise ValueError(f"rule must be 'best' or 'one_se', got {self.rule!r}")
-
-    def _store_path(self, path: Path, best: int) -> None:
-        self._forget(
-            "coef_", "intercept_", "calibrators_", "certificate_", "history_", "objective_",
-            "dual_gap_", "n_iter_", "stop_reason_", "solver_", "solver_reason_",
-        )  # fmt: skip
-        self.path_, self.Cs_, self.scores_ = path, path.C, path.scores
-        self.best_index_, self.C_ = best, float(path.C[best])
-        self.best_score_ = float(path.mean[best])
-        self.cv_results_ = _results(path)
-
-    def _warn_of(self, path: Path) -> None:
-        proven = path.certificate.proves(self.tol) | np.isnan(path.certificate.primal)
-        count = np.count_nonzero(~proven.all(axis=2))
-        if count:
-            warnings.warn(
-                f"{count} of {path.scores.size} fits of the cross-validation ended before they "
-                f"were proven to be within tol={self.tol:g} of the optimum; path_.certificate has "
-                "what is proven. Raise max_iter or max_time, scale the features, or leave large "
-                "C out.",
-                ConvergenceWarning,
-                stacklevel=users_level(),
-            )
-
-
-class LinearSVCCV(ChoosesC):
+class LinearSVCCV(LinearClassifier):
     """``LinearSVC`` with C chosen by cross-validation.
 
     Every fold is trained at every C to a certified ``tol``, each C from the duals of the one
@@ -238,6 +200,40 @@ class LinearSVCCV(ChoosesC):
                 method_mapping=MethodMapping().add(caller="fit", callee="score"),
             )
         )
+
+    def _choose(self, path: Path) -> int:
+        """The place of the C to take; warns of fits that are not proven, raises without scores."""
+        if not np.isfinite(path.mean).any():
+            raise _no_scores(path)
+        self._warn_of(path)
+        return path.best(self.rule)
+
+    def _check_rule(self) -> None:
+        if self.rule not in ("best", "one_se"):
+            raise ValueError(f"rule must be 'best' or 'one_se', got {self.rule!r}")
+
+    def _store_path(self, path: Path, best: int) -> None:
+        self._forget(
+            "coef_", "intercept_", "calibrators_", "certificate_", "history_", "objective_",
+            "dual_gap_", "n_iter_", "stop_reason_", "solver_", "solver_reason_",
+        )  # fmt: skip
+        self.path_, self.Cs_, self.scores_ = path, path.C, path.scores
+        self.best_index_, self.C_ = best, float(path.C[best])
+        self.best_score_ = float(path.mean[best])
+        self.cv_results_ = _results(path)
+
+    def _warn_of(self, path: Path) -> None:
+        proven = path.certificate.proves(self.tol) | np.isnan(path.certificate.primal)
+        count = np.count_nonzero(~proven.all(axis=2))
+        if count:
+            warnings.warn(
+                f"{count} of {path.scores.size} fits of the cross-validation ended before they "
+                f"were proven to be within tol={self.tol:g} of the optimum; path_.certificate has "
+                "what is proven. Raise max_iter or max_time, scale the features, or leave large "
+                "C out.",
+                ConvergenceWarning,
+                stacklevel=users_level(),
+            )
 
     def _routed(self, sample_weight: Any, params: dict[str, Any]) -> Bunch:
         if get_config()["enable_metadata_routing"]:

@@ -29,39 +29,11 @@ from pegasos.tasks.path import KEPT_BYTES, Path, Score
 from pegasos.tasks.training import Task, Training, pair_threads
 
 
-def apart(
-    training: Training,
-    task: Task,
-    Cs: Floats,
-    folds: list[Fold],
-    score: Score,
-    *,
-    patience: int | None,
-    keep_models: bool,
-) -> Path:
-    """Train and score every fold at every C."""
-    with Interruption() as interruption:
-        walk = _Walk(
-            training,
-            task,
-            Cs,
-            folds,
-            score,
-            patience=patience,
-            keep_models=keep_models,
-            interruption=interruption,
-        )
-        # What looks at all folds of a C, or may end the path there, wants none far ahead; and
-        # models of pairs take memory until the last pair is there.
-        options = training.options
-        may_end = options.limits.max_time is not None or bool(options.callbacks)
-        in_step = patience is not None or may_end or bool(task.pairs)
-        count = len(walk.keys)
-        in_chains(count, Cs.size, walk.unit, walk.workers, interruption, in_step=in_step)
-    return walk.path()
+class Apart:
+    """Trains and scores every fold at every C, a run for each."""
 
+    interruption: Interruption
 
-class _Walk:
     def __init__(
         self,
         training: Training,
@@ -72,10 +44,10 @@ class _Walk:
         *,
         patience: int | None,
         keep_models: bool,
-        interruption: Interruption,
     ) -> None:
+        """Nothing is trained yet."""
         self.training, self.task, self.Cs, self.folds = training, task, Cs, folds
-        self.score, self.patience, self.interruption = score, patience, interruption
+        self.score, self.patience = score, patience
         self.keys: list[Any] = task.pairs or list(range(len(folds)))
         if task.pairs:
             total = pair_threads(training, task)
@@ -99,6 +71,18 @@ class _Walk:
         if not task.pairs:
             self.base = self._base(task, total)  # X is looked at once
 
+    def run(self) -> Path:
+        """The path, as far as a limit lets it go."""
+        # What looks at all folds of a C, or may end the path there, wants none far ahead; and
+        # models of pairs take memory until the last pair is there.
+        options = self.training.options
+        may_end = options.limits.max_time is not None or bool(options.callbacks)
+        in_step = self.patience is not None or may_end or bool(self.task.pairs)
+        count, steps = len(self.keys), int(self.Cs.size)
+        with Interruption() as self.interruption:
+            in_chains(count, steps, self.unit, self.workers, self.interruption, in_step=in_step)
+        return self.path()
+
     def _base(self, task: Task, jobs: int) -> Problem:
         """All lanes over all rows."""
         lanes = one_vs_rest(np.ones(task.classes.size))
@@ -108,8 +92,8 @@ class _Walk:
             task.X, labels, lanes.positive, lanes.negative, task.sample_weight, jobs
         )
 
-    # A unit of work, on any thread.
     def unit(self, c: int, place: int) -> None:
+        """One unit of work, on any thread."""
         key = self.keys[place]
         try:
             if not self.over(c):
@@ -125,6 +109,7 @@ class _Walk:
         return self.late() or self.interruption.requested or self.hopeless(c)
 
     def late(self) -> bool:
+        """Whether ``max_time`` is over."""
         return self.training.options.late
 
     def hopeless(self, c: int) -> bool:
@@ -144,11 +129,13 @@ class _Walk:
         return c >= self.first_hopeless
 
     def train_fold(self, c: int, fold: int) -> None:
+        """All lanes of a fold."""
         if fold not in self.problems:
             self.problems[fold] = self.masked(self.base, self.task.codes, fold)
         self.train(c, fold, slice(None), self.problems[fold], fold)
 
     def train_pair(self, c: int, pair: tuple[int, int]) -> None:
+        """The lane of a pair, in all folds."""
         task = self.task.of_pair(*pair)
         base = self._base(task, self.inner)
         rows = np.sort(np.concatenate([self.task.rows_of[k] for k in pair]))
@@ -204,6 +191,7 @@ class _Walk:
             self.finish(c, fold)
 
     def models_of(self, c: int, fold: int) -> tuple[Floats, Floats]:
+        """Weights and intercepts, which lanes are put into."""
         with self.lock:
             if (c, fold) not in self.models:
                 W = np.zeros((self.task.X.shape[1] + 1, self.task.lanes))
@@ -247,6 +235,7 @@ class _Walk:
         return stop
 
     def finish(self, c: int, fold: int) -> None:
+        """Score a model that is complete."""
         W, b = self.models[c, fold]
         self.scores[c, fold] = self.score(fold, W[:-1].T, b)
         if not self.keep:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pegasos.certificate import Floats
 from pegasos.sites.placed import Folds
-from pegasos.tasks.apart import apart
+from pegasos.tasks.apart import Apart
 from pegasos.tasks.path import Path, Score
-from pegasos.tasks.together import together
+from pegasos.tasks.together import Together
 from pegasos.tasks.training import AnyTask, PlacedTask, Training
 
 
@@ -27,11 +27,10 @@ def cross_validate(
     scored here; rows that are elsewhere are scored there by their accuracy.
     """
     if isinstance(task, PlacedTask):
-        return together(training, task, Cs, folds, keep_models=keep_models)
+        return Together(training, task, Cs, folds, keep_models=keep_models).run()
     assert isinstance(folds, list)
-    return apart(
-        training, task, Cs, folds, score or _nothing, patience=patience, keep_models=keep_models
-    )
+    score = score or _nothing
+    return Apart(training, task, Cs, folds, score, patience=patience, keep_models=keep_models).run()
 
 
 def _nothing(fold: int, coef: Floats, intercept: Floats) -> float:  # noqa: ARG001

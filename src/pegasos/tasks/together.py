@@ -28,38 +28,13 @@ Cell = tuple[int, int]
 """The places of a C and of a fold."""
 
 
-def together(
-    training: Training,
-    task: PlacedTask,
-    Cs: Floats,
-    folds: Folds,
-    *,
-    keep_models: bool,
-) -> Path:
-    """Train every fold at every C; scores are accuracies.
+class Together:
+    """Trains every fold at every C, many in a run; scores are accuracies."""
 
-    Where the site fails, the path has what was known before, and ``task.rows.error`` says why.
-    """
-    walk = _Together(training, task, Cs, folds, keep_models=keep_models)
-    try:
-        walk.train()
-    except InterruptedSiteError:
-        walk.ended = "interrupted"
-    except SiteFailedError:
-        walk.ended = "cluster_failed"
-    return walk.path()
-
-
-class _Together:
     def __init__(
-        self,
-        training: Training,
-        task: PlacedTask,
-        Cs: Floats,
-        folds: Folds,
-        *,
-        keep_models: bool,
+        self, training: Training, task: PlacedTask, Cs: Floats, folds: Folds, *, keep_models: bool
     ) -> None:
+        """Nothing is trained yet."""
         self.task, self.Cs = task, Cs
         self.training = replace(training, options=replace(training.options, scalar=False))
         self.rows = task.rows.in_folds(folds)
@@ -76,6 +51,16 @@ class _Together:
         self.ended: str | None = None
         self.problem: Problem | None = None
 
+    def run(self) -> Path:
+        """The path; where the site fails, what was known before, and ``rows.error`` says why."""
+        try:
+            self.train()
+        except InterruptedSiteError:
+            self.ended = "interrupted"
+        except SiteFailedError:
+            self.ended = "cluster_failed"
+        return self.path()
+
     def batches(self) -> list[list[Cell]]:
         """The fits of every run, smaller C first."""
         cells = [(c, fold) for c in range(self.Cs.size) for fold in range(self.count)]
@@ -83,6 +68,7 @@ class _Together:
         return [cells[lo : lo + some] for lo in range(0, len(cells), some)]
 
     def train(self) -> None:
+        """All of them, or as many as a limit lets."""
         for cells in self.batches():
             if self.training.options.late:
                 self.ended = "max_time"

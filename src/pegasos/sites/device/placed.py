@@ -97,7 +97,9 @@ class OnDevice(Placed):
         table = sent(np.ascontiguousarray(lanes.sides.T), self.places.device)
         y = table.index_select(1, self.places.int())
         if lanes.fold is not None:
-            y *= self.inside()[sent(lanes.fold, y.device)]
+            inside = self.inside()
+            for lane, fold in enumerate(lanes.fold.tolist()):
+                y[lane] *= inside[fold]  # in place: labels of many lanes are large
         return self._over(training, y, lanes.positive, lanes.negative, C, lanes.fold)
 
     def signed(
