@@ -26,11 +26,12 @@ from pegasos.devices import on_device
 from pegasos.estimators.base import LinearClassifier
 from pegasos.estimators.calibration import calibrate, calibrators_of
 from pegasos.estimators.classifier import users_level
-from pegasos.estimators.devices import check_on_device, choose_on_device
+from pegasos.estimators.devices import choose_on_device
 from pegasos.estimators.linear import model_of
 from pegasos.limits import Limits
 from pegasos.losses import Loss
 from pegasos.solvers import Solver
+from pegasos.tasks.offered import check_offered
 from pegasos.tasks.path import Fold, Path, Score, cross_validate
 from pegasos.tasks.probability import Calibrator, method_of
 from pegasos.tasks.training import Task, Training, train
@@ -159,7 +160,7 @@ class LinearSVCCV(ChoosesC):
         with ExitStack() as stack:
             training = self._training(stack, began, 1.0, None)
             if on_device(X, self.device):
-                check_on_device(self)
+                check_offered("device", self, y)
                 limits = most_of(training.options.limits)
                 choose_on_device(self, training, Cs, X, y, sample_weight, limits)
                 return self

@@ -14,24 +14,6 @@ from pegasos.outcome import Outcome
 from pegasos.solve import chunk_arrays
 from pegasos.tasks.training import Training
 
-_ON_THE_CPU = {
-    "multi_class": "ovr", "probability": False, "warm_start": False, "prune": None,
-    "checkpoint": None, "resume": None,
-}  # fmt: skip
-
-
-def check_on_device(estimator: Any, **given: Any) -> None:
-    """Raise ValueError for options that only the CPU knows; ``given`` must be None."""
-    for name, plain in _ON_THE_CPU.items():
-        if getattr(estimator, name, plain) != plain:
-            raise ValueError(
-                f"{name}={getattr(estimator, name)!r} is not offered on a device: leave it, or "
-                "device, out"
-            )
-    for name, value in given.items():
-        if value is not None:
-            raise ValueError(f"{name} is not offered on a device: leave it, or device, out")
-
 
 def fit_on_device(estimator: Any, training: Training, X: Any, y: Any, sample_weight: Any) -> None:
     """The fit of a ``LinearSVC``."""

@@ -16,7 +16,7 @@ from sklearn.utils.multiclass import type_of_target
 from pegasos.arguments import number, whole
 from pegasos.devices import on_device
 from pegasos.estimators.calibration import calibrate
-from pegasos.estimators.devices import check_on_device, fit_on_device
+from pegasos.estimators.devices import fit_on_device
 from pegasos.estimators.online import PartialFit
 from pegasos.estimators.validation import Validation, checked_set
 from pegasos.losses import Loss
@@ -24,6 +24,7 @@ from pegasos.outcome import Outcome
 from pegasos.solvers import DualCoordinate, Solver
 from pegasos.tasks.labels import pair_sizes
 from pegasos.tasks.multilabel import train_labels
+from pegasos.tasks.offered import check_offered, ignores_warm_start
 from pegasos.tasks.probability import method_of
 from pegasos.tasks.training import Task, Training, train
 
@@ -162,10 +163,10 @@ class LinearSVC(PartialFit):
                 raise ValueError(
                     f"penalty must be 'l2', got {self.penalty!r}; L1 penalties are not offered"
                 )
-            if self.warm_start and training.solver and not training.solver.warm_starts:
-                raise ValueError(f"solver {training.solver.name!r} would ignore warm_start=True")
+            if self.warm_start and (reason := ignores_warm_start(training.solver)):
+                raise ValueError(reason)
             if on_device(X, self.device):
-                check_on_device(self, eval_set=eval_set)
+                check_offered("device", self, y, eval_set=eval_set)
                 fit_on_device(self, training, X, y, sample_weight)
                 return self
             X, y, weight = self._checked_data(X, y, sample_weight)

@@ -1,0 +1,119 @@
+"""Which tasks a site does, and the words that refuse the others.
+
+A task is asked for by an option of an estimator, by y, or by the method that is called. Estimators
+refuse what is not done with the same words that ``pegasos.offered`` shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pegasos.solvers import Solver
+
+
+class Option(NamedTuple):
+    """What asks for a task."""
+
+    name: str
+    value: Any = True
+
+    @property
+    def told(self) -> str:
+        """For users."""
+        if self.name in _TOLD:
+            return _TOLD[self.name]
+        plain = isinstance(self.value, str | int | float)
+        return f"{self.name}={self.value!r}" if plain else self.name
+
+
+TASKS: Mapping[str, Option] = MappingProxyType(
+    {
+        "two classes": Option("multi_class", "ovr"),
+        "one against the rest": Option("multi_class", "ovr"),
+        "pairs of classes": Option("multi_class", "ovo"),
+        "Crammer & Singer": Option("multi_class", "crammer_singer"),
+        "indicator matrix": Option("labels"),
+        "path over C": Option("path"),
+        "validation set": Option("eval_set", ()),
+        "partial_fit": Option("partial_fit"),
+        "probabilities": Option("probability", True),
+        "checkpoint": Option("checkpoint", "run"),
+        "resume": Option("resume", "run"),
+        "warm start": Option("warm_start", True),
+    }
+)
+"""All tasks, each with an example of what asks for it."""
+
+PLAIN: Mapping[str, Any] = MappingProxyType(
+    {
+        "multi_class": "ovr", "probability": False, "warm_start": False, "prune": None,
+        "checkpoint": None, "resume": None,
+    }
+)  # fmt: skip
+"""Options of the estimators, as they ask for nothing that only some sites do."""
+
+_TOLD = {"labels": "y as an indicator matrix", "path": "a path over C", "eval_set": "eval_set"}
+
+_BLOCKS = "{told} needs rows that fit the machine's memory: these are read a block at a time"
+_DEVICE = "{told} is not offered on a device: leave it, or device, out"
+_UNKNOWN = "got an unexpected keyword argument '{name}'"
+_IN_MEMORY = "it takes rows in memory: "
+
+# The words of a refusal, by site and option.
+_REFUSED: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {
+        "disk": {
+            **dict.fromkeys(("multi_class", "probability", "labels", "path"), _BLOCKS),
+            "partial_fit": _IN_MEMORY + "give it one block after the other",
+        },
+        "device": {
+            **dict.fromkeys((*PLAIN, "eval_set", "labels"), _DEVICE),
+            "partial_fit": _IN_MEMORY + "leave device out",
+        },
+        "cluster": {
+            **dict.fromkeys((*PLAIN, "eval_set"), _UNKNOWN),
+            "labels": "y must be one-dimensional: a class for every row",
+            "partial_fit": "'LinearSVC' object has no attribute 'partial_fit'",
+        },
+    }
+)
+
+
+def refusal(task: str, site: str) -> str | None:
+    """Why a site does not do a task, in words to users; None: it does."""
+    return not_offered(site, TASKS[task])
+
+
+def not_offered(site: str, option: Option) -> str | None:
+    """Why a site does not offer what an option asks for; None: it does, or nothing is asked."""
+    words = _REFUSED.get(site, {}).get(option.name)
+    if words is None or (option.name in PLAIN and option.value == PLAIN[option.name]):
+        return None
+    return words.format(name=option.name, told=option.told)
+
+
+def check_offered(site: str, estimator: Any, y: Any, **given: Any) -> None:
+    """Raise ValueError for what an estimator is asked for, and the site does not do.
+
+    ``given`` are arguments of ``fit`` and of its task; None asks for nothing.
+    """
+    shape = np.shape(y)
+    asked = {name: getattr(estimator, name, plain) for name, plain in PLAIN.items()}
+    asked |= {name: value for name, value in given.items() if value is not None}
+    if len(shape) == 2 and shape[1] > 1:
+        asked["labels"] = True
+    for name, value in asked.items():
+        reason = not_offered(site, Option(name, value))
+        if reason is not None:
+            raise ValueError(reason)
+
+
+def ignores_warm_start(solver: Solver | None) -> str | None:
+    """Why a solver makes nothing of a warm start; None: it does."""
+    if solver is None or solver.warm_starts:
+        return None
+    return f"solver {solver.name!r} would ignore warm_start=True"
