@@ -58,9 +58,9 @@ def refusal(fit: Fit) -> str | None:
     """Why a fit is not offered, in the words of its error; None: it is."""
     place = "device" if fit.site == STREAMED else fit.site
     at_site = offered.refusal(fit.task, place)
-    if place == "cluster" and at_site is not None:
-        return at_site  # its estimators have no such option
     option = TASKS[fit.task]
+    if place == "cluster" and option.name != "labels" and at_site is not None:
+        return at_site  # its estimators have no such option
     options = {"solver": fit.solver, "loss": fit.loss, "intercept": fit.intercept}
     if option.name == "partial_fit":
         device = "cpu" if place == "device" else None
