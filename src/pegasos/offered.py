@@ -7,6 +7,7 @@ go together, an error says so before work starts; ``refusal`` gives its words wi
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, cast, get_args
 
 import numpy as np
@@ -82,6 +83,7 @@ def refusal(fit: Fit) -> str | None:
     return site_without_rows(fit.site).refusal(training.solver)
 
 
+@cache
 def site_without_rows(name: str) -> Site:
     """One that can be asked what it runs."""
     if name == "memory":

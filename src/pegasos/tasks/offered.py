@@ -56,7 +56,7 @@ PLAIN: Mapping[str, Any] = MappingProxyType(
 )  # fmt: skip
 """Options of the estimators, as they ask for nothing that only some sites do."""
 
-_TOLD = {"labels": "y as an indicator matrix", "path": "a path over C", "eval_set": "eval_set"}
+_TOLD = {"labels": "y as an indicator matrix", "path": "a path over C"}
 
 _BLOCKS = "{told} needs rows that fit the machine's memory: these are read a block at a time"
 _DEVICE = "{told} is not offered on a device: leave it, or device, out"
