@@ -20,6 +20,7 @@ test: $(VENV)/installed core-test
 test-gpu: $(VENV)/gpu-tools
 	$(BIN)/python -m pytest tests/gpu
 	$(BIN)/python -m pytest tests/docs/test_code_blocks.py -k "gpu or embeddings"
+	$(BIN)/python -m pytest tests/docs/test_offered.py
 
 # Reports in Chromium, if there is one, and in the W3C's validator, if there is Java.
 test-report: $(VENV)/browser-tools

@@ -19,11 +19,11 @@ from pegasos.dask.predictions import by_chunks
 from pegasos.estimators import cv, linear
 from pegasos.estimators.base import LinearClassifier
 from pegasos.estimators.classifier import has_probabilities, users_level
-from pegasos.estimators.devices import refuse
 from pegasos.sites.cluster.client import DEFAULT_TIMEOUT, check_timeout, client_of
 from pegasos.sites.cluster.placed import of_classes, on_cluster
 from pegasos.sites.cluster.source import Source, is_collection, names_of, source_of
 from pegasos.sites.placed import Dealt
+from pegasos.tasks.offered import check_offered
 from pegasos.tasks.path import Path
 from pegasos.tasks.probability import method_of
 from pegasos.tasks.training import PlacedTask, Training
@@ -143,8 +143,7 @@ class ClusterClassifier(LinearClassifier):
         self, stack: ExitStack, began: float, C: Any, lam: Any, source: Source, **given: Any
     ) -> tuple[Training, PlacedTask]:
         """The rows on the workers, for as long as ``stack``, and how to train on them."""
-        instead = "leave it out, or train with pegasos.LinearSVC on one machine"
-        refuse(self, self._elsewhere, instead, device=self.device, **given)
+        check_offered("cluster", self, None, **given)
         training = self._training(stack, began, C, lam)
         timeout = check_timeout(self.timeout)
         opened = on_cluster(client_of(self.client), source, training.n_jobs, timeout)

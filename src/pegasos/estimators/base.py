@@ -33,6 +33,7 @@ from pegasos.solve import rows_of
 from pegasos.tasks.checkpoints import saved_training
 from pegasos.tasks.decision import chosen, counted_votes, decision
 from pegasos.tasks.labels import check_classes_weigh, classes_and_codes
+from pegasos.tasks.offered import check_offered
 from pegasos.tasks.options import checked_training
 from pegasos.tasks.probability import Calibrator, class_probabilities, probabilities
 from pegasos.tasks.training import Task, Training, not_proven
@@ -187,13 +188,9 @@ class LinearClassifier(Classifier):
     def _checked_chunks(self, X: Chunks, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
         """Rows that come by blocks, with labels and weights of their own unless given."""
         rows, own_y, own_weight = rows_of(X, self.n_jobs)
-        for name, plain in (("multi_class", "ovr"), ("probability", False)):
-            if isinstance(rows, Blocks) and getattr(self, name) != plain:
-                raise ValueError(
-                    f"{name}={getattr(self, name)!r} needs rows that fit the machine's memory: "
-                    f"these are read a block at a time, and trained with {name}={plain!r}"
-                )
         y = own_y if y is None else np.asarray(y)
+        if isinstance(rows, Blocks):
+            check_offered(Blocks.name, self, y, path=getattr(self, "Cs", None))
         weight = own_weight if sample_weight is None else sample_weight
         if y is None:
             raise ValueError("the chunks have no labels: give y")

@@ -1,10 +1,8 @@
-"""From what users give to rows that are elsewhere, and what is not offered there."""
+"""From what users give to rows that are elsewhere."""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -14,32 +12,13 @@ from sklearn.utils.validation import _check_feature_names
 
 from pegasos.devices import gpu_part, is_tensor, to_host
 from pegasos.solve import chunk_arrays
+from pegasos.tasks.offered import check_offered
 from pegasos.tasks.training import PlacedTask, Training
-
-# Options that only the CPU knows, and what leaves them out.
-NOT_OFFERED: Mapping[str, Any] = MappingProxyType(
-    {"warm_start": False, "prune": None, "checkpoint": None, "resume": None, "patience": None}
-)
-
-
-def refuse(estimator: Any, where: str, instead: str, **given: Any) -> None:
-    """Raise ValueError for options that a place does not offer; ``given`` must be None."""
-    plain = {**NOT_OFFERED, **dict.fromkeys(given)}
-    values = {name: getattr(estimator, name, plain[name]) for name in NOT_OFFERED} | given
-    if estimator.multi_class == "crammer_singer":
-        values["multi_class"], plain["multi_class"] = estimator.multi_class, "ovr"
-    for name, value in values.items():
-        if value is plain[name]:
-            continue
-        told = f"{name}={value!r}" if isinstance(value, str | int | float) else name
-        raise ValueError(f"{told} is not offered {where}: {instead}")
-    if getattr(estimator, "scoring", None) not in (None, "accuracy"):
-        raise ValueError(f"scoring={estimator.scoring!r}: {where} it is the accuracy")
 
 
 def data_on_device(estimator: Any, X: Any, y: Any, weight: Any) -> tuple[Any, Any, Any]:
     """X, y and the weights, if the device offers what is asked for."""
-    refuse(estimator, "on a device", "leave it, or device, out")
+    check_offered("device", estimator, None)
     gpu_part("predicting")  # which says what to install
     X, y, weight = chunk_arrays(X, y, weight, estimator.n_jobs)
     if y is None:

@@ -28,6 +28,7 @@ from pegasos.outcome import Outcome
 from pegasos.solvers import DualCoordinate, InteriorPoint, Solver
 from pegasos.tasks.labels import pair_sizes
 from pegasos.tasks.multilabel import train_labels
+from pegasos.tasks.offered import ignores_warm_start
 from pegasos.tasks.probability import method_of
 from pegasos.tasks.training import AnyTask, Task, Training, train
 
@@ -166,8 +167,8 @@ class LinearSVC(PartialFit):
                 raise ValueError(
                     f"penalty must be 'l2', got {self.penalty!r}; L1 penalties are not offered"
                 )
-            if self.warm_start and training.solver and not training.solver.warm_starts:
-                raise ValueError(f"solver {training.solver.name!r} would ignore warm_start=True")
+            if self.warm_start and (reason := ignores_warm_start(training.solver)):
+                raise ValueError(reason)
             if there := on_device(X, self.device):
                 X, y, weight = data_on_device(self, X, y, sample_weight)
             else:

@@ -11,11 +11,14 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from pegasos.arguments import number
+from pegasos.data.dataset import Chunks
 from pegasos.estimators.base import READ_TYPES, LinearClassifier
 from pegasos.losses import Hinge, Loss
 from pegasos.problem import check_sample_weight
+from pegasos.sites import Blocks
 from pegasos.solve import check_scaling
 from pegasos.tasks.labels import class_weights
+from pegasos.tasks.offered import refusal
 from pegasos.tasks.online import Online
 
 _PROVEN = (
@@ -47,6 +50,8 @@ class PartialFit(LinearClassifier):
         a proof needs the rows. There is no ``partial_fit`` either with options that it would ignore
         (other solvers, losses and schemes); the error says which.
         """
+        if isinstance(X, Chunks | Blocks):
+            raise ValueError(refusal("partial_fit", Blocks.name))
         first = not hasattr(self, "_online")
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=READ_TYPES, order="C", reset=first
@@ -90,11 +95,10 @@ class PartialFit(LinearClassifier):
 def ignored(model: Any) -> str | None:
     """What options ``partial_fit`` would ignore; None if it takes all."""
     if model._elsewhere is not None:
-        return f"rows {model._elsewhere} do not come in batches: pegasos.LinearSVC has it"
+        return refusal("partial_fit", "cluster")
     for name, allowed in (
         ("loss", (Hinge.name,)),
         ("penalty", ("l2",)),
-        ("device", (None,)),
         ("solver", ("auto", "sgds", "sgdr")),
         ("multi_class", ("ovr",)),
         ("intercept", ("auto", "regularized", "none")),
@@ -104,6 +108,8 @@ def ignored(model: Any) -> str | None:
             given = given.name
         if given not in allowed:
             return f"it is SGD on the hinge loss: {name} must be one of {allowed}, got {given!r}"
+    if model.device is not None:
+        return refusal("partial_fit", "device")
     if isinstance(model.class_weight, str):
         return f"class_weight {model.class_weight!r} needs all rows: give a dict"
     if model.probability:
