@@ -60,6 +60,8 @@ def refusal(fit: Fit) -> str | None:
     place = "device" if fit.site == STREAMED else fit.site
     at_site = offered.refusal(fit.task, place)
     option = TASKS[fit.task]
+    if place == "cluster" and option.name != "labels" and at_site is not None:
+        return at_site  # asked before all else
     options = {"solver": fit.solver, "loss": fit.loss, "intercept": fit.intercept}
     if option.name == "partial_fit":
         device = "cpu" if place == "device" else None
