@@ -107,63 +107,49 @@ class Hinge(Loss):
     code, curved, bounded = 0, False, True
 
     def value(self, slack: Tensor, c: Tensor) -> Tensor:
-        """c m."""
         return c * slack
 
     def slope(self, slack: Tensor, c: Tensor, inside: Tensor) -> Tensor:
-        """c, from a little before the kink."""
         return torch.where(inside & ~(slack <= -_core.NEAR), c, 0.0)
 
     def signed_slope(self, ahead: Tensor, y: Tensor, c: Tensor) -> Tensor:
-        """c y."""
         return c * y
 
     def curvature(self, c: Tensor) -> Tensor:
-        """0."""
         return torch.zeros_like(c)
 
     def square(self, duals: Tensor, c: Tensor) -> Tensor:
-        """0."""
         return torch.zeros_like(duals[:, :1])
 
     def worth(self, duals: Tensor, c: Tensor) -> Tensor:
-        """a."""
         return duals
 
     def boxed(self, duals: Tensor, c: Tensor) -> Tensor:
-        """At most c."""
         return torch.minimum(duals, c)
 
     def rounded_dual(self, slack: Tensor, c: Tensor, width: float) -> Tensor:
-        """c, times the share of the way from -width to width."""
         return c * (0.5 + slack * (0.5 / width)).clamp(0.0, 1.0)
 
     def rounded_slope(self, slack: Tensor, c: Tensor, width: float) -> Tensor:
-        """c / 2 width on that way."""
         return (slack.abs() < width) * (c * (0.5 / width))
 
     def room(self, a: Tensor, c: Tensor, inside: Tensor) -> Tensor:
-        """c - a."""
         return torch.where(inside, c - a, 1.0)
 
     def step(self, row: Row, now: Direction, c: Tensor, step: Tensor, inside: Tensor) -> None:
-        """Each by its own direction."""
         row.xi.add_(step * (now.rv + row.xi * now.da) / row.v)
         row.v.sub_(step * now.da)
 
     def point(self, row: Row, share: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """The pair counts with a r."""
         a, v, r, xi, g, _ = row
         return g, share * v - a, a * r + v * xi, a
 
     def pull(self, g: Tensor, xi: Tensor) -> Tensor:
-        """Minus g."""
         return -g
 
     def affine(
         self, row: Row, da: Tensor, dr: Tensor, by_a: Tensor, by_v: Tensor, inside: Tensor
     ) -> tuple[Tensor, Tensor, Falls, list[Tensor]]:
-        """xi has a direction of its own."""
         a, v, r, xi, _, _ = row
         dxi = torch.where(inside, xi * (by_v - 1), 0.0)
         rv = torch.where(inside, -v * xi + da * dxi, 0.0)
@@ -171,11 +157,9 @@ class Hinge(Loss):
         return rv, dr * by_a + dxi * by_v, ((-dxi / xi, by_v),), sums
 
     def target(self, rv: Tensor, mu: Tensor, inside: Tensor) -> Tensor:
-        """That of before, and mu."""
         return torch.where(inside, rv + mu, 0.0)
 
     def falls(self, row: Row, to: Direction) -> Falls:
-        """Both may fall to 0."""
         return ((-(to.rv + row.xi * to.da) / (row.v * row.xi), to.da / row.v),)
 
 
@@ -185,19 +169,15 @@ class SquaredHinge(Loss):
     code, curved, bounded = 1, True, False
 
     def value(self, slack: Tensor, c: Tensor) -> Tensor:
-        """c m^2."""
         return c * slack * slack
 
     def slope(self, slack: Tensor, c: Tensor, inside: Tensor) -> Tensor:
-        """2 c m."""
         return torch.where(inside & ~(slack <= 0), 2 * c * slack, 0.0)
 
     def signed_slope(self, ahead: Tensor, y: Tensor, c: Tensor) -> Tensor:
-        """2 c y m."""
         return 2 * c * ahead
 
     def curvature(self, c: Tensor) -> Tensor:
-        """2 c."""
         return 2 * c
 
     def square(self, duals: Tensor, c: Tensor) -> Tensor:
@@ -205,52 +185,41 @@ class SquaredHinge(Loss):
         return duals / c * duals / 4
 
     def worth(self, duals: Tensor, c: Tensor) -> Tensor:
-        """a - a^2 / 4 c."""
         return duals - duals * duals / (4 * c)
 
     def boxed(self, duals: Tensor, c: Tensor) -> Tensor:
-        """As they are."""
         return duals
 
     def rounded_dual(self, slack: Tensor, c: Tensor, width: float) -> Tensor:
-        """2 c max(0, m): there is no kink."""
         return 2 * c * slack.clamp(min=0.0)
 
     def rounded_slope(self, slack: Tensor, c: Tensor, width: float) -> Tensor:
-        """2 c of rows that lose."""
         return (slack > 0) * 2 * c
 
     def room(self, a: Tensor, c: Tensor, inside: Tensor) -> Tensor:
-        """a itself."""
         return a
 
     def step(self, row: Row, now: Direction, c: Tensor, step: Tensor, inside: Tensor) -> None:
-        """They follow a."""
         row.v.copy_(row.a)
         row.xi.copy_(torch.where(inside, row.a / (2 * c), 1.0))
 
     def point(self, row: Row, share: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Only a r counts."""
         a, v, r, xi, g, _ = row
         return g + xi, share * v, a * r, a - a * xi / 2
 
     def pull(self, g: Tensor, xi: Tensor) -> Tensor:
-        """Less what the curvature takes."""
         return -g - xi
 
     def affine(
         self, row: Row, da: Tensor, dr: Tensor, by_a: Tensor, by_v: Tensor, inside: Tensor
     ) -> tuple[Tensor, Tensor, Falls, list[Tensor]]:
-        """There is a r alone."""
         a, r = row.a, row.r
         return 0 * a, dr * by_a, (), [a * dr, r * da, da * dr]
 
     def target(self, rv: Tensor, mu: Tensor, inside: Tensor) -> Tensor:
-        """None."""
         return torch.zeros_like(rv)
 
     def falls(self, row: Row, to: Direction) -> Falls:
-        """None."""
         return ()
 
 

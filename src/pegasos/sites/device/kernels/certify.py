@@ -9,7 +9,7 @@ from triton import language as tl
 from pegasos import _core
 from pegasos.sites.device.formulas import Fixed
 from pegasos.sites.device.kernels import losses
-from pegasos.sites.device.kernels.launch import ENTRIES, Launch
+from pegasos.sites.device.kernels.launch import ENTRIES, Launch, rows_of, store_sums
 
 
 def gap_sums(margins: Tensor, a: Tensor, norms: Tensor, fixed: Fixed) -> tuple[Tensor, float]:
@@ -30,30 +30,20 @@ def _gap_sums(
     LOSS: tl.constexpr, NEAR: tl.constexpr, ENTRIES: tl.constexpr,
 ):  # fmt: skip
     lane = tl.program_id(1).to(tl.int64)
-    loss = tl.zeros((ENTRIES,), dtype=tl.float64)
-    dual_positive = tl.zeros((ENTRIES,), dtype=tl.float64)
-    dual_negative = tl.zeros((ENTRIES,), dtype=tl.float64)
-    square_positive = tl.zeros((ENTRIES,), dtype=tl.float64)
-    square_negative = tl.zeros((ENTRIES,), dtype=tl.float64)
-    slope = tl.zeros((ENTRIES,), dtype=tl.float64)
-    slope_norm = tl.zeros((ENTRIES,), dtype=tl.float64)
-    cost_norm = tl.zeros((ENTRIES,), dtype=tl.float64)
-    dual_norm = tl.zeros((ENTRIES,), dtype=tl.float64)
-    support = tl.zeros((ENTRIES,), dtype=tl.float64)
+    zero = tl.zeros((ENTRIES,), dtype=tl.float64)
+    loss, dual_positive, dual_negative = zero, zero, zero
+    square_positive, square_negative = zero, zero
+    slope, slope_norm, cost_norm, dual_norm, support = zero, zero, zero, zero, zero
     for block in range(tl.program_id(0), tl.cdiv(n, ENTRIES), tl.num_programs(0)):
-        i = tl.arange(0, ENTRIES).to(tl.int64) + block * ENTRIES
-        there = i < n
-        label = tl.load(y_ + lane * y_stride + i, mask=there, other=0)
-        inside = label != 0
-        y = label.to(tl.float64)
+        i, there, inside, y = rows_of(block, n, y_, y_stride, ENTRIES)
         c = tl.load(c_ + lane * c_lane + i * c_row, mask=there, other=1.0)
         a = tl.load(a_ + lane * a_stride + i, mask=there, other=0.0)
         norm = tl.sqrt(tl.load(norms + i, mask=there, other=0.0))
         slack = 1.0 - y * tl.load(margins + lane * lane_stride + i, mask=there, other=0.0)
         # A margin that is no number is a loss that is none.
         lost = inside & ((slack > 0.0) | (slack != slack))
-        up = tl.where(label > 0, a, 0.0)
-        down = tl.where(label < 0, a, 0.0)
+        up = tl.where(y > 0.0, a, 0.0)
+        down = tl.where(y < 0.0, a, 0.0)
         loss += tl.where(lost, losses.value(slack, c, LOSS), 0.0)
         square_positive = losses.add_square(square_positive, up, c, LOSS)
         square_negative = losses.add_square(square_negative, down, c, LOSS)
@@ -65,15 +55,5 @@ def _gap_sums(
         cost_norm += tl.where(inside, c * norm, 0.0)
         dual_norm += a * norm
         support += tl.where(a != 0.0, 1.0, 0.0)
-    to = parts + lane * tl.num_programs(0) + tl.program_id(0)
-    size = tl.num_programs(1) * tl.num_programs(0)
-    tl.store(to, tl.sum(loss))
-    tl.store(to + size, tl.sum(dual_positive))
-    tl.store(to + 2 * size, tl.sum(dual_negative))
-    tl.store(to + 3 * size, tl.sum(square_positive))
-    tl.store(to + 4 * size, tl.sum(square_negative))
-    tl.store(to + 5 * size, tl.sum(slope))
-    tl.store(to + 6 * size, tl.sum(slope_norm))
-    tl.store(to + 7 * size, tl.sum(cost_norm))
-    tl.store(to + 8 * size, tl.sum(dual_norm))
-    tl.store(to + 9 * size, tl.sum(support))
+    store_sums(parts, (loss, dual_positive, dual_negative, square_positive, square_negative))
+    store_sums(parts, (slope, slope_norm, cost_norm, dual_norm, support), 5)

@@ -9,7 +9,14 @@ from triton import language as tl
 
 from pegasos.sites.device.formulas import Direction, Fixed, Row
 from pegasos.sites.device.kernels import losses
-from pegasos.sites.device.kernels.launch import ENTRIES, Launch
+from pegasos.sites.device.kernels.launch import (
+    ENTRIES,
+    Launch,
+    rows_of,
+    store_most,
+    store_sums,
+    variables_of,
+)
 
 
 def point(
@@ -58,17 +65,9 @@ def slopes(margins: Tensor, fixed: Fixed, b: Tensor) -> Tensor:
     launch = Launch(margins, fixed, sums=1)
     K, n = margins.shape
     _slopes[(launch.programs, K)](
-        margins,
-        fixed.y,
-        fixed.c,
-        launch.parts,
-        n,
-        *launch.strides,
-        b,
-        fixed.loss.code,
-        ENTRIES,
+        margins, fixed.y, fixed.c, launch.parts, n, *launch.strides, b, fixed.loss.code, ENTRIES,
         num_warps=4,
-    )
+    )  # fmt: skip
     return launch.parts[0].sum(1)
 
 
@@ -81,20 +80,12 @@ def _point(
     lane = tl.program_id(1).to(tl.int64)
     share = tl.load(share_ + lane)
     step = tl.load(step_ + lane)
-    total_0 = tl.zeros((ENTRIES,), dtype=tl.float64)
-    total_1 = tl.zeros((ENTRIES,), dtype=tl.float64)
-    total_2 = tl.zeros((ENTRIES,), dtype=tl.float64)
-    total_3 = tl.zeros((ENTRIES,), dtype=tl.float64)
-    total_4 = tl.zeros((ENTRIES,), dtype=tl.float64)
-    total_5 = tl.zeros((ENTRIES,), dtype=tl.float64)
-    total_6 = tl.zeros((ENTRIES,), dtype=tl.float64)
+    zero = tl.zeros((ENTRIES,), dtype=tl.float64)
+    total_0, total_1, total_2, total_3 = zero, zero, zero, zero
+    total_4, total_5, total_6 = zero, zero, zero
     for block in range(tl.program_id(0), tl.cdiv(n, ENTRIES), tl.num_programs(0)):
-        i = tl.arange(0, ENTRIES).to(tl.int64) + block * ENTRIES
-        there = i < n
+        i, there, inside, y = rows_of(block, n, y_, y_stride, ENTRIES)
         at = lane * lane_stride + i
-        label = tl.load(y_ + lane * y_stride + i, mask=there, other=0)
-        inside = label != 0
-        y = label.to(tl.float64)
         c = tl.load(c_ + lane * c_lane + i * c_row, mask=there, other=1.0)
         da = tl.load(da_ + at, mask=there, other=0.0)
         a = tl.load(a_ + at, mask=there, other=1.0)
@@ -127,15 +118,7 @@ def _point(
         tl.store(to, signed, mask=there)
         tl.store(to + t_stride, t, mask=there)
         tl.store(to + 2 * t_stride, by_mu, mask=there)
-    to = parts + lane * tl.num_programs(0) + tl.program_id(0)
-    size = tl.num_programs(1) * tl.num_programs(0)
-    tl.store(to, tl.sum(total_0))
-    tl.store(to + size, tl.sum(total_1))
-    tl.store(to + 2 * size, tl.sum(total_2))
-    tl.store(to + 3 * size, tl.sum(total_3))
-    tl.store(to + 4 * size, tl.sum(total_4))
-    tl.store(to + 5 * size, tl.sum(total_5))
-    tl.store(to + 6 * size, tl.sum(total_6))
+    store_sums(parts, (total_0, total_1, total_2, total_3, total_4, total_5, total_6))
 
 
 @triton.jit
@@ -146,26 +129,13 @@ def _affine(
 ):  # fmt: skip
     lane = tl.program_id(1).to(tl.int64)
     shift = tl.load(shift_ + lane)
-    most_0 = tl.zeros((ENTRIES,), dtype=tl.float64)
-    most_1 = tl.zeros((ENTRIES,), dtype=tl.float64)
-    total_0 = tl.zeros((ENTRIES,), dtype=tl.float64)
-    total_1 = tl.zeros((ENTRIES,), dtype=tl.float64)
-    total_2 = tl.zeros((ENTRIES,), dtype=tl.float64)
-    total_3 = tl.zeros((ENTRIES,), dtype=tl.float64)
+    zero = tl.zeros((ENTRIES,), dtype=tl.float64)
+    most_0, most_1, total_0, total_1, total_2, total_3 = zero, zero, zero, zero, zero, zero
     for block in range(tl.program_id(0), tl.cdiv(n, ENTRIES), tl.num_programs(0)):
-        i = tl.arange(0, ENTRIES).to(tl.int64) + block * ENTRIES
-        there = i < n
+        i, there, inside, y = rows_of(block, n, y_, y_stride, ENTRIES)
         at = lane * lane_stride + i
-        label = tl.load(y_ + lane * y_stride + i, mask=there, other=0)
-        inside = label != 0
-        y = label.to(tl.float64)
         along = y * (tl.load(margins + lane * m_stride + i, mask=there, other=0.0) + shift)
-        a = tl.load(a_ + at, mask=there, other=1.0)
-        v = tl.load(v_ + at, mask=there, other=1.0)
-        r = tl.load(r_ + at, mask=there, other=1.0)
-        xi = tl.load(xi_ + at, mask=there, other=1.0)
-        g = tl.load(g_ + at, mask=there, other=0.0)
-        scale = tl.load(scale_ + at, mask=there, other=0.0)
+        a, v, r, xi, g, scale = variables_of(a_, v_, r_, xi_, g_, scale_, at, there)
         da = scale * (losses.pull(g, xi, LOSS) - along)
         by_a = da / a
         by_v = da / v
@@ -182,14 +152,8 @@ def _affine(
         tl.store(ra_ + at, tl.where(inside, -a * r - da * dr, 0.0), mask=there)
         tl.store(rv_ + at, rv, mask=there)
         tl.store(T + lane * n + i, t, mask=there)
-    to = parts + lane * tl.num_programs(0) + tl.program_id(0)
-    size = tl.num_programs(1) * tl.num_programs(0)
-    tl.store(to, tl.max(most_0, axis=0))
-    tl.store(to + size, tl.max(most_1, axis=0))
-    tl.store(to + 2 * size, tl.sum(total_0))
-    tl.store(to + 3 * size, tl.sum(total_1))
-    tl.store(to + 4 * size, tl.sum(total_2))
-    tl.store(to + 5 * size, tl.sum(total_3))
+    store_most(parts, most_0, most_1)
+    store_sums(parts, (total_0, total_1, total_2, total_3), 2)
 
 
 @triton.jit
@@ -202,22 +166,13 @@ def _direction(
     mu = tl.load(mu_ + lane)
     aim = tl.load(share_ + lane) * mu
     shift = tl.load(shift_ + lane)
-    most_0 = tl.zeros((ENTRIES,), dtype=tl.float64)
-    most_1 = tl.zeros((ENTRIES,), dtype=tl.float64)
+    zero = tl.zeros((ENTRIES,), dtype=tl.float64)
+    most_0, most_1 = zero, zero
     for block in range(tl.program_id(0), tl.cdiv(n, ENTRIES), tl.num_programs(0)):
-        i = tl.arange(0, ENTRIES).to(tl.int64) + block * ENTRIES
-        there = i < n
+        i, there, inside, y = rows_of(block, n, y_, y_stride, ENTRIES)
         at = lane * lane_stride + i
-        label = tl.load(y_ + lane * y_stride + i, mask=there, other=0)
-        inside = label != 0
-        y = label.to(tl.float64)
         along = y * (tl.load(margins + lane * m_stride + i, mask=there, other=0.0) + shift)
-        a = tl.load(a_ + at, mask=there, other=1.0)
-        v = tl.load(v_ + at, mask=there, other=1.0)
-        r = tl.load(r_ + at, mask=there, other=1.0)
-        xi = tl.load(xi_ + at, mask=there, other=1.0)
-        g = tl.load(g_ + at, mask=there, other=0.0)
-        scale = tl.load(scale_ + at, mask=there, other=0.0)
+        a, v, r, xi, g, scale = variables_of(a_, v_, r_, xi_, g_, scale_, at, there)
         ra = tl.where(inside, tl.load(ra_ + at, mask=there, other=0.0) + aim, 0.0)
         by_a = 1.0 / a
         h = ra * by_a - (g + xi - r)
@@ -229,10 +184,7 @@ def _direction(
         tl.store(rv_ + at, rv, mask=there)
         tl.store(da_ + at, da, mask=there)
         tl.store(along_ + at, along, mask=there)
-    to = parts + lane * tl.num_programs(0) + tl.program_id(0)
-    size = tl.num_programs(1) * tl.num_programs(0)
-    tl.store(to, tl.max(most_0, axis=0))
-    tl.store(to + size, tl.max(most_1, axis=0))
+    store_most(parts, most_0, most_1)
 
 
 @triton.jit
@@ -248,17 +200,9 @@ def _correct(
     q = tl.load(q_ + lane)
     total = tl.zeros((ENTRIES,), dtype=tl.float64)
     for block in range(tl.program_id(0), tl.cdiv(n, ENTRIES), tl.num_programs(0)):
-        i = tl.arange(0, ENTRIES).to(tl.int64) + block * ENTRIES
-        there = i < n
+        i, there, inside, y = rows_of(block, n, y_, y_stride, ENTRIES)
         at = lane * lane_stride + i
-        label = tl.load(y_ + lane * y_stride + i, mask=there, other=0)
-        inside = label != 0
-        y = label.to(tl.float64)
-        a = tl.load(a_ + at, mask=there, other=1.0)
-        v = tl.load(v_ + at, mask=there, other=1.0)
-        r = tl.load(r_ + at, mask=there, other=1.0)
-        xi = tl.load(xi_ + at, mask=there, other=1.0)
-        scale = tl.load(scale_ + at, mask=there, other=0.0)
+        a, v, r, xi, _, scale = variables_of(a_, v_, r_, xi_, g_, scale_, at, there)
         ra = tl.load(ra_ + at, mask=there, other=0.0)
         rv = tl.load(rv_ + at, mask=there, other=0.0)
         da = tl.load(da_ + at, mask=there, other=0.0)
@@ -271,7 +215,7 @@ def _correct(
         tl.store(other_ra + at, ra + more_a, mask=there)
         tl.store(other_rv + at, rv + more_v, mask=there)
         tl.store(T + lane * n + i, t, mask=there)
-    tl.store(parts + lane * tl.num_programs(0) + tl.program_id(0), tl.sum(total))
+    store_sums(parts, (total,))
 
 
 @triton.jit
@@ -283,10 +227,8 @@ def _slopes(
     b = tl.load(b_ + lane)
     total = tl.zeros((ENTRIES,), dtype=tl.float64)
     for block in range(tl.program_id(0), tl.cdiv(n, ENTRIES), tl.num_programs(0)):
-        i = tl.arange(0, ENTRIES).to(tl.int64) + block * ENTRIES
-        there = i < n
-        y = tl.load(y_ + lane * y_stride + i, mask=there, other=0).to(tl.float64)
+        i, there, _, y = rows_of(block, n, y_, y_stride, ENTRIES)
         c = tl.load(c_ + lane * c_lane + i * c_row, mask=there, other=1.0)
         ahead = y - tl.load(margins + lane * lane_stride + i, mask=there, other=0.0) - b
         total -= tl.where(y * ahead > 0.0, losses.signed_slope(ahead, y, c, LOSS), 0.0)
-    tl.store(parts + lane * tl.num_programs(0) + tl.program_id(0), tl.sum(total))
+    store_sums(parts, (total,))

@@ -11,7 +11,7 @@ from triton import language as tl
 from pegasos.sites.device.arrays import sent
 from pegasos.sites.device.formulas import Fixed
 from pegasos.sites.device.kernels import losses
-from pegasos.sites.device.kernels.launch import ENTRIES, Launch, programs
+from pegasos.sites.device.kernels.launch import ENTRIES, Launch, programs, rows_of, store_sums
 from pegasos.sites.device.kernels.rows import tile_of
 
 _WIDE = 512  # features
@@ -83,18 +83,10 @@ def _smoothed_point(
     before = tl.load(numbers + 1)
     width = tl.load(numbers + 2)
     reach = tl.load(numbers + 3)
-    total_0 = tl.zeros((ENTRIES,), dtype=tl.float64)
-    total_1 = tl.zeros((ENTRIES,), dtype=tl.float64)
-    total_2 = tl.zeros((ENTRIES,), dtype=tl.float64)
-    total_3 = tl.zeros((ENTRIES,), dtype=tl.float64)
-    total_4 = tl.zeros((ENTRIES,), dtype=tl.float64)
-    total_5 = tl.zeros((ENTRIES,), dtype=tl.float64)
+    zero = tl.zeros((ENTRIES,), dtype=tl.float64)
+    total_0, total_1, total_2, total_3, total_4, total_5 = zero, zero, zero, zero, zero, zero
     for block in range(tl.program_id(0), tl.cdiv(n, ENTRIES), tl.num_programs(0)):
-        i = tl.arange(0, ENTRIES).to(tl.int64) + block * ENTRIES
-        there = i < n
-        label = tl.load(y_ + i, mask=there, other=0)
-        inside = label != 0
-        y = label.to(tl.float64)
+        i, there, inside, y = rows_of(block, n, y_, 0, ENTRIES)
         c = tl.load(c_ + i * c_row, mask=there, other=1.0)
         slack = tl.load(slack_ + i, mask=there, other=0.0)
         if MOVED:
@@ -115,13 +107,7 @@ def _smoothed_point(
         tl.store(slack_ + i, slack, mask=there)
         tl.store(t_ + i, y * (a - old), mask=there)
         tl.store(curved_ + i, curved, mask=there)
-    to = parts + tl.program_id(0)
-    tl.store(to, tl.sum(total_0))
-    tl.store(to + tl.num_programs(0), tl.sum(total_1))
-    tl.store(to + 2 * tl.num_programs(0), tl.sum(total_2))
-    tl.store(to + 3 * tl.num_programs(0), tl.sum(total_3))
-    tl.store(to + 4 * tl.num_programs(0), tl.sum(total_4))
-    tl.store(to + 5 * tl.num_programs(0), tl.sum(total_5))
+    store_sums(parts, (total_0, total_1, total_2, total_3, total_4, total_5))
 
 
 @triton.jit
@@ -131,17 +117,12 @@ def _smoothed_line(
 ):  # fmt: skip
     step = tl.load(numbers)
     width = tl.load(numbers + 1)
-    total_0 = tl.zeros((ENTRIES,), dtype=tl.float64)
-    total_1 = tl.zeros((ENTRIES,), dtype=tl.float64)
-    total_2 = tl.zeros((ENTRIES,), dtype=tl.float64)
-    total_3 = tl.zeros((ENTRIES,), dtype=tl.float64)
+    zero = tl.zeros((ENTRIES,), dtype=tl.float64)
+    total_0, total_1, total_2, total_3 = zero, zero, zero, zero
     for block in range(tl.program_id(0), tl.cdiv(n, ENTRIES), tl.num_programs(0)):
-        i = tl.arange(0, ENTRIES).to(tl.int64) + block * ENTRIES
-        there = i < n
-        label = tl.load(y_ + i, mask=there, other=0)
-        inside = label != 0
+        i, there, inside, y = rows_of(block, n, y_, 0, ENTRIES)
         c = tl.load(c_ + i * c_row, mask=there, other=1.0)
-        change = -label.to(tl.float64) * tl.load(along_ + i, mask=there, other=0.0)
+        change = -y * tl.load(along_ + i, mask=there, other=0.0)
         slack = tl.load(slack_ + i, mask=there, other=0.0)
         first, _ = losses.rounded(slack, c, width, LOSS)
         dual, curved = losses.rounded(slack + step * change, c, width, LOSS)
@@ -149,11 +130,7 @@ def _smoothed_line(
         total_1 += tl.where(inside, curved * change * change, 0.0)
         total_2 += tl.where(inside, first * change, 0.0)
         total_3 += tl.where(inside, change * change / n, 0.0)
-    to = parts + tl.program_id(0)
-    tl.store(to, tl.sum(total_0))
-    tl.store(to + tl.num_programs(0), tl.sum(total_1))
-    tl.store(to + 2 * tl.num_programs(0), tl.sum(total_2))
-    tl.store(to + 3 * tl.num_programs(0), tl.sum(total_3))
+    store_sums(parts, (total_0, total_1, total_2, total_3))
 
 
 @triton.jit
