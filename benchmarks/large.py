@@ -16,11 +16,11 @@ from pathlib import Path
 import numpy as np
 
 import pegasos
-from pegasos.chunk_rows import ChunkRows
 from pegasos.data.cache import Cache
 from pegasos.data.chunks import CacheChunks
 from pegasos.data.svmlight import write_svmlight
 from pegasos.data.synthetic import make_news
+from pegasos.sites.chunk_rows import ChunkRows
 
 
 def watched(command):

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from benchmarks import machine
-from pegasos.atomic import atomic_path, atomic_write
+from pegasos.util.atomic import atomic_path, atomic_write
 from reproduce import NAMES
 
 HOLDS, FAILS, IN_PART, UNTESTED = "holds", "does not hold", "holds in part", "not tested"

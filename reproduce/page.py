@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from benchmarks.table import header, row
-from pegasos.atomic import atomic_write
+from pegasos.util.atomic import atomic_write
 from reproduce import NAMES
 from reproduce.experiment import Claim, by_name, load, named
 

@@ -10,8 +10,8 @@ import sys
 
 import pytest
 
-from pegasos import atomic
-from pegasos.atomic import atomic_folder, atomic_path, atomic_write
+from pegasos.util import atomic
+from pegasos.util.atomic import atomic_folder, atomic_path, atomic_write
 
 FAILURES = [
     OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)),
@@ -148,7 +148,7 @@ def test_a_disk_quota_is_an_error_that_names_the_file(tmp_path):
     path = tmp_path / "model"
     put(path, b"before")
     code = (
-        "import resource, signal, sys; from pegasos.atomic import atomic_write\n"
+        "import resource, signal, sys; from pegasos.util.atomic import atomic_write\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (10000, 10000))\n"
         "with atomic_write(sys.argv[1]) as file: file.write(bytes(1 << 20))\n"

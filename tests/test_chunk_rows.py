@@ -8,14 +8,14 @@ import pytest
 from scipy import sparse
 
 import pegasos
-from pegasos.chunk_rows import ChunkRows
 from pegasos.data.chunks import ArrayChunks, CacheChunks, spill
 from pegasos.data.dataset import Data
 from pegasos.data.synthetic import make_news
-from pegasos.driver import run
-from pegasos.limits import Limits
 from pegasos.problem import make_problem
-from pegasos.run_options import RunOptions
+from pegasos.run.driver import run
+from pegasos.run.limits import Limits
+from pegasos.run.options import RunOptions
+from pegasos.sites.chunk_rows import ChunkRows
 from pegasos.solvers import DualCoordinate
 from pegasos.testing.pieces import Uneven
 from pegasos.testing.toys import separable

@@ -12,11 +12,11 @@ import pytest
 from scipy import sparse
 
 import pegasos
-from pegasos.driver import run
-from pegasos.interrupt import Grace, Interruption
-from pegasos.limits import Limits
 from pegasos.problem import make_problem
-from pegasos.run_options import RunOptions
+from pegasos.run.driver import run
+from pegasos.run.interrupt import Grace, Interruption
+from pegasos.run.limits import Limits
+from pegasos.run.options import RunOptions
 
 PRELUDE = """
 import os, signal, sys, threading, time

@@ -6,8 +6,8 @@ import pytest
 import pegasos
 from pegasos.certificate import Certificate
 from pegasos.data.synthetic import make_news
-from pegasos.history import Pace, Record
-from pegasos.progress import PlainProgress, ProgressLine, Watch
+from pegasos.run.history import Pace, Record
+from pegasos.run.progress import PlainProgress, ProgressLine, Watch
 from pegasos.testing.runs import pausing
 from pegasos.testing.toys import toy
 

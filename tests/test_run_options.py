@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import pegasos
-from pegasos import driver, side_by_side
 from pegasos.kernel import lanes
-from pegasos.limits import Limits
 from pegasos.problem import make_problem
-from pegasos.run_options import RunOptions
+from pegasos.run import driver, side_by_side
+from pegasos.run.limits import Limits
+from pegasos.run.options import RunOptions
 from pegasos.sites.memory import Memory
 from pegasos.testing.toys import toy
 

@@ -1,6 +1,6 @@
 """Schedule: when certificates are due."""
 
-from pegasos.schedule import Schedule
+from pegasos.run.schedule import Schedule
 
 
 def dues(schedule, epochs, n=100):

@@ -4,8 +4,8 @@ import threading
 
 import pytest
 
-from pegasos.interrupt import Interruption
-from pegasos.side_by_side import in_chains
+from pegasos.run.interrupt import Interruption
+from pegasos.run.side_by_side import in_chains
 
 STEPS = 4
 

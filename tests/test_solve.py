@@ -284,7 +284,7 @@ def test_no_work_begins_after_max_time(monkeypatch):
             begun.append(clock["now"])
             return super().advance(problem, state, **budget)
 
-    monkeypatch.setattr("pegasos.driver.time.perf_counter", tick)
+    monkeypatch.setattr("pegasos.run.driver.time.perf_counter", tick)
     data = toy(40, 5)
     result = pegasos.solve(
         data.X, data.Y[:, 0], C=1.0, solver=Watched(), tol=0, seed=0, max_time=2.0

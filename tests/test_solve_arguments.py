@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import pegasos
-from pegasos.checkpoint.errors import CheckpointError
-from pegasos.chunk_rows import ChunkRows
 from pegasos.data.chunks import ArrayChunks
 from pegasos.losses import SquaredHinge
 from pegasos.problem import make_problem
+from pegasos.run.checkpoint.errors import CheckpointError
+from pegasos.sites.chunk_rows import ChunkRows
 from pegasos.testing.pieces import Uneven
 from pegasos.testing.toys import toy
 
@@ -57,7 +57,7 @@ def test_chunks_are_read_by_as_many_threads_as_asked_for(monkeypatch):
             asked.append(n_jobs)
             super().__init__(chunks, n_jobs)
 
-    monkeypatch.setattr("pegasos.chunk_rows.ChunkRows", Counted)
+    monkeypatch.setattr("pegasos.sites.chunk_rows.ChunkRows", Counted)
     pegasos.solve(Uneven(X, Y, ends=(0, 7, 60)), C=1.0, n_jobs=2, seed=0)
     pegasos.solve(ArrayChunks(X, Y), C=1.0, n_jobs=2, seed=0)  # in memory: no blocks are made
     assert asked == [2]

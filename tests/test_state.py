@@ -5,10 +5,10 @@ import pytest
 
 import pegasos
 from pegasos import _core
-from pegasos.chunk_rows import ChunkRows
+from pegasos.crammer_singer import as_joint
 from pegasos.data.chunks import ArrayChunks
-from pegasos.joint import as_joint
 from pegasos.problem import make_problem
+from pegasos.sites.chunk_rows import ChunkRows
 from pegasos.solvers import CrammerSinger, stream
 from pegasos.state import COUNTS, Field, State, below, equal_to, permutation
 from pegasos.testing.toys import toy

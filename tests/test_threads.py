@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pegasos
-from pegasos import threads
+from pegasos.util import threads
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 import pegasos
 from pegasos import trackers
 from pegasos.certificate import Certificate
-from pegasos.history import Record
+from pegasos.run.history import Record
 from pegasos.testing.toys import toy
 
 data = toy(400, 6, seed=0)

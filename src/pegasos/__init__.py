@@ -5,22 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pegasos.certificate import Certificate
-from pegasos.history import History, Record
 from pegasos.result import Result
+from pegasos.run.history import History, Record
 from pegasos.solve import certify, solve
 from pegasos.solvers import SGDM, SGDR, SGDS, DualCoordinate, InteriorPoint, Newton, Pegasos
 
 if TYPE_CHECKING:
-    from pegasos.checkpoint.errors import CheckpointError
     from pegasos.estimators.cv import LinearSVCCV
     from pegasos.estimators.linear import LinearSVC
     from pegasos.estimators.stored import load, save
     from pegasos.estimators.svc import SVC
     from pegasos.kernel.pegasos import KernelPegasos
-    from pegasos.model import LinearModel
-    from pegasos.model_file.errors import ModelFileError, NewerFormatError
+    from pegasos.model.file.errors import ModelFileError, NewerFormatError
+    from pegasos.model.linear import LinearModel
     from pegasos.plots import GapCurveDisplay, MarginsDisplay, PathDisplay
-    from pegasos.versions import show_versions
+    from pegasos.run.checkpoint.errors import CheckpointError
+    from pegasos.util.versions import show_versions
 
 __all__ = [
     "SGDM",
@@ -55,20 +55,20 @@ __all__ = [
 __version__ = "0.1.0"
 
 _LAZY = {
-    "CheckpointError": "pegasos.checkpoint.errors",
+    "CheckpointError": "pegasos.run.checkpoint.errors",
     "GapCurveDisplay": "pegasos.plots",
     "KernelPegasos": "pegasos.kernel.pegasos",
-    "LinearModel": "pegasos.model",
+    "LinearModel": "pegasos.model.linear",
     "LinearSVC": "pegasos.estimators.linear",
     "LinearSVCCV": "pegasos.estimators.cv",
     "MarginsDisplay": "pegasos.plots",
-    "ModelFileError": "pegasos.model_file.errors",
-    "NewerFormatError": "pegasos.model_file.errors",
+    "ModelFileError": "pegasos.model.file.errors",
+    "NewerFormatError": "pegasos.model.file.errors",
     "PathDisplay": "pegasos.plots",
     "SVC": "pegasos.estimators.svc",
     "load": "pegasos.estimators.stored",
     "save": "pegasos.estimators.stored",
-    "show_versions": "pegasos.versions",
+    "show_versions": "pegasos.util.versions",
 }
 _PARTS = ("data", "export", "losses", "trackers")
 

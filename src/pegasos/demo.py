@@ -12,7 +12,7 @@ from typing import Any
 
 from pegasos.data.synthetic import make_news
 from pegasos.estimators.linear import LinearSVC
-from pegasos.history import Record
+from pegasos.run.history import Record
 from pegasos.solve import certify, solve
 
 C = 1.0

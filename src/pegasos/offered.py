@@ -12,7 +12,6 @@ from typing import Any, cast, get_args
 
 import numpy as np
 
-from pegasos.chunk_rows import ChunkRows
 from pegasos.data.chunks import ArrayChunks
 from pegasos.estimators.kernel_options import check_options
 from pegasos.estimators.linear import LinearSVC
@@ -22,6 +21,7 @@ from pegasos.kernel.maps import METHODS
 from pegasos.losses import LOSSES
 from pegasos.problem import Intercept
 from pegasos.sites import Site
+from pegasos.sites.chunk_rows import ChunkRows
 from pegasos.sites.memory import MEMORY
 from pegasos.solvers import SOLVERS
 from pegasos.tasks import offered

@@ -19,11 +19,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pegasos import _core, threads
-from pegasos.arguments import floats, number
+from pegasos import _core
 from pegasos.losses import Loss, named
 from pegasos.rows import Rows, as_rows
 from pegasos.sites import MEMORY, Blocks, Site
+from pegasos.util import threads
+from pegasos.util.arguments import floats, number
 
 Intercept = Literal["none", "regularized", "free"]
 """b = 0; b penalised with w through a constant feature; b not penalised."""
@@ -47,7 +48,7 @@ class Problem:
     lane_rows: NDArray[np.int64]  # (K,) rows with y != 0
     cost: NDArray[np.float64]  # (K,) sum of c
     site: Site = MEMORY  # where the rows are
-    joint: bool = False  # the lanes are the classes of one problem (``pegasos.joint``)
+    joint: bool = False  # the lanes are the classes of one problem (``pegasos.crammer_singer``)
     targets: NDArray[np.float64] | None = None  # (n, K), may be a broadcast view; None: all one
     unit: NDArray[np.float64] = field(default_factory=lambda: np.ones(1))  # (K,) size of margins
 
@@ -254,8 +255,8 @@ def make_problem(
 
     ``labels`` is (n, K) in {-1, 0, +1}; ``lam`` or ``C``, ``positive`` and ``negative`` are one
     number or one per lane; ``sample_weight`` is (n,), or (n, K) for weights per lane; ``n_jobs``
-    are threads (``pegasos.threads``). ``site`` is where arrays are visited, ``MEMORY`` if None;
-    rows that come by parts are a site of their own.
+    are threads (``pegasos.util.threads``). ``site`` is where arrays are visited, ``MEMORY`` if
+    None; rows that come by parts are a site of their own.
     """
     y = np.ascontiguousarray(labels, dtype=np.int8)
     if intercept not in ("none", "regularized", "free"):

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pegasos.certificate import Certificate
-from pegasos.history import History
-from pegasos.outcome import Outcome, StopReason
+from pegasos.run.history import History
+from pegasos.run.outcome import Outcome, StopReason
 from pegasos.solvers.base import SolverOf
 
 

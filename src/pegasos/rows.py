@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pegasos import _core, sparse, threads
+from pegasos import _core
+from pegasos.util import sparse, threads
 
 IN_PLACE = (np.float64, np.float32, np.int8, np.uint8)
 """Value types the core reads without a copy."""

@@ -12,22 +12,22 @@ from typing import Any, Literal, cast, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pegasos import sparse
-from pegasos.arguments import floats, functions, number
 from pegasos.certificate import Certificate
 from pegasos.certificate import certify as certify_problem
-from pegasos.checkpoint.saving import Saving
 from pegasos.data.dataset import Chunks
-from pegasos.devices import gpu_part, on_device, to_host
-from pegasos.limits import Limits
 from pegasos.losses import Loss, named
-from pegasos.outcome import Callback
 from pegasos.problem import Intercept, Problem, make_problem
 from pegasos.result import Result
-from pegasos.run_options import RunOptions
-from pegasos.side_by_side import run_any
+from pegasos.run.checkpoint.saving import Saving
+from pegasos.run.limits import Limits
+from pegasos.run.options import RunOptions
+from pegasos.run.outcome import Callback
+from pegasos.run.side_by_side import run_any
 from pegasos.sites import Blocks
 from pegasos.solvers import SOLVERS, Solver, by_name, choice_of
+from pegasos.util import sparse
+from pegasos.util.arguments import floats, functions, number
+from pegasos.util.devices import gpu_part, on_device, to_host
 
 
 def solve(
@@ -147,7 +147,7 @@ def solve(
     options = replace(options, scalar=single)
 
     def about() -> dict[str, Any]:
-        from pegasos.checkpoint.manifest import describe  # most fits need none
+        from pegasos.run.checkpoint.manifest import describe  # most fits need none
 
         found = describe(
             X, labels, sample_weight, n_jobs,
@@ -188,7 +188,7 @@ def rows_of(chunks: Chunks | Blocks, n_jobs: int | None) -> tuple[Any, Any, Any]
     """Rows that come by blocks, which are read once, with labels and weights; or all at once."""
     if isinstance(chunks, Blocks):
         return chunks, chunks.y, chunks.sample_weight
-    from pegasos.chunk_rows import ChunkRows  # here: most fits do without, and start sooner
+    from pegasos.sites.chunk_rows import ChunkRows  # here: most fits do without, and start sooner
 
     whole = chunks.whole()
     if whole is not None:

@@ -16,7 +16,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from pegasos.history import Record
+from pegasos.run.history import Record
 
 COLUMNS = ("epoch", "seconds", "examples", "primal", "dual", "gap", "relative_gap", "score")
 

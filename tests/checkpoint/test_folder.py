@@ -11,8 +11,8 @@ import pytest
 
 import pegasos
 from pegasos import CheckpointError
-from pegasos.checkpoint import container
-from pegasos.checkpoint.folder import Checkpoint
+from pegasos.run.checkpoint import container
+from pegasos.run.checkpoint.folder import Checkpoint
 from pegasos.testing.runs import OPTIONS, X, Y, pausing
 
 
@@ -137,10 +137,10 @@ def test_it_is_written_once_an_interval(tmp_path, monkeypatch):
         now[0] += 1.0  # a slice takes a second
         return 20
 
-    monkeypatch.setattr("pegasos.checkpoint.folder.time", Clock)
+    monkeypatch.setattr("pegasos.run.checkpoint.folder.time", Clock)
     written = container.write
     monkeypatch.setattr(
-        "pegasos.checkpoint.folder.write", lambda *a: (saves.append(now[0]), written(*a))
+        "pegasos.run.checkpoint.folder.write", lambda *a: (saves.append(now[0]), written(*a))
     )
     options = OPTIONS | {"solver": pausing(pegasos.SGDS(), rows), "tol": 0, "max_epochs": 10}
     pegasos.solve(X, Y, checkpoint=tmp_path / "a", checkpoint_every=7, **options)
@@ -178,7 +178,7 @@ def test_a_full_disk_at_the_end_does_not_take_the_model(tmp_path, monkeypatch):
     def full(*_, **__):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "run.ckpt")
 
-    monkeypatch.setattr("pegasos.checkpoint.folder.write", full)
+    monkeypatch.setattr("pegasos.run.checkpoint.folder.write", full)
     for limit in ({}, {"max_epochs": 3}):
         with pytest.warns(UserWarning, match=r"could not be written: .*No space left"):
             found = pegasos.solve(X, Y, checkpoint=tmp_path / f"{len(limit)}", **limit, **OPTIONS)

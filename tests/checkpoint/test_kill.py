@@ -15,7 +15,7 @@ import pytest
 LIFE = textwrap.dedent("""
     import os, signal, sys, threading, time
     import numpy as np, pegasos
-    from pegasos.checkpoint import container
+    from pegasos.run.checkpoint import container
 
     kind, folder, out, moment = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
     rng = np.random.default_rng(0)

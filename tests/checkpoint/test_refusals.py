@@ -8,9 +8,9 @@ from scipy import sparse
 
 import pegasos
 from pegasos import CheckpointError, _core
-from pegasos.checkpoint import container
-from pegasos.checkpoint.container import Container
 from pegasos.data.chunks import ArrayChunks
+from pegasos.run.checkpoint import container
+from pegasos.run.checkpoint.container import Container
 from pegasos.sites.memory import Memory
 from pegasos.solvers import interior_phases, newton_phases
 from pegasos.testing.runs import OPTIONS, X, Y

@@ -9,8 +9,8 @@ import pytest
 
 import pegasos
 from pegasos import SGDM, DualCoordinate, InteriorPoint, Newton, Pegasos
-from pegasos.checkpoint.folder import Checkpoint
 from pegasos.data.chunks import ArrayChunks
+from pegasos.run.checkpoint.folder import Checkpoint
 from pegasos.testing.toys import toy
 
 SOLVERS = [
@@ -29,8 +29,8 @@ class Killed(BaseException):
 def kill(monkeypatch):
     """``kill(k)``: the process "dies" right after it has written a state or outcome k times."""
     rng = np.random.default_rng(0)
-    monkeypatch.setattr("pegasos.schedule.first_slice", lambda _: 3)
-    monkeypatch.setattr("pegasos.schedule.next_slice", lambda *_: int(rng.integers(1, 300)))
+    monkeypatch.setattr("pegasos.run.schedule.first_slice", lambda _: 3)
+    monkeypatch.setattr("pegasos.run.schedule.next_slice", lambda *_: int(rng.integers(1, 300)))
     monkeypatch.setattr("os.fsync", lambda _: None)  # power does not fail here
     left = [-1]
     for name in ("save", "finish"):

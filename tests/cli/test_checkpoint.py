@@ -9,8 +9,8 @@ import time
 import numpy as np
 import pytest
 
-from pegasos import model_file
 from pegasos.data.svmlight import write_svmlight
+from pegasos.model import file as model_file
 
 COMMAND = [sys.executable, "-c", "from pegasos.cli.app import main; main()"]
 

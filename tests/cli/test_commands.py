@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import pegasos
-from pegasos import model_file
 from pegasos.data import read
+from pegasos.model import file as model_file
 
 
 def test_predictions_go_to_stdout_or_a_file(run, values, three):

@@ -5,7 +5,7 @@ import os
 import numpy as np
 import pytest
 
-from pegasos import model_file
+from pegasos.model import file as model_file
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ import sys
 import numpy as np
 import pytest
 
-from pegasos.atomic import atomic_write
 from pegasos.data import read
+from pegasos.util.atomic import atomic_write
 
 
 def test_a_target_that_cannot_be_a_model_is_told_first(run, two, tmp_path):

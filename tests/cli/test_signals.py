@@ -8,9 +8,9 @@ import time
 import numpy as np
 import pytest
 
-from pegasos import model_file
 from pegasos.data.svmlight import write_svmlight
 from pegasos.data.synthetic import make_news
+from pegasos.model import file as model_file
 
 COMMAND = [sys.executable, "-c", "from pegasos.cli.app import main; main()"]
 
@@ -71,7 +71,7 @@ def killing(what, number):
     ("what", "words"),
     [
         ("pegasos.cli.fitting.fingerprint", "proven within"),  # trained, not yet saved
-        ("pegasos.model_file.write", "proven within"),
+        ("pegasos.model.file.write", "proven within"),
         ("pegasos.cli.cv.cross_validated", "interrupted: the model is in"),
     ],
 )

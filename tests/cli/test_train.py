@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import pegasos
-from pegasos import model_file
 from pegasos.data import read
+from pegasos.model import file as model_file
 
 
 def test_the_model_is_the_estimator_s(values, two):

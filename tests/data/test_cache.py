@@ -16,7 +16,7 @@ from pegasos.data import Data, DataError, blocks, read
 from pegasos.data.cache import Cache
 from pegasos.data.cache_manifest import parse
 from pegasos.data.cache_writer import CacheWriter, write_cache
-from pegasos.sparse import issparse
+from pegasos.util.sparse import issparse
 
 
 def rows(n=9, d=5, seed=0, dtype=np.float32, dense=False):

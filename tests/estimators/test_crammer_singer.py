@@ -9,7 +9,7 @@ from sklearn.svm import LinearSVC as PeerLinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pegasos import LinearSVC, LinearSVCCV
-from pegasos.joint import as_joint, certify_joint
+from pegasos.crammer_singer import as_joint, certify_joint
 from pegasos.problem import make_problem
 from pegasos.solvers import CrammerSinger
 

@@ -13,8 +13,9 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import pegasos
-from pegasos import LinearSVC, LinearSVCCV, model_file
+from pegasos import LinearSVC, LinearSVCCV
 from pegasos.estimators.stored import to_model
+from pegasos.model import file as model_file
 from pegasos.testing.models import random_model
 
 CLASSES = {
@@ -178,7 +179,7 @@ def known_steps(monkeypatch):
     def restore(kind, meta, arrays):
         return Lengths() if kind == "lengths" else Shift(**arrays)
 
-    monkeypatch.setattr("pegasos.model_file.contents.restore", restore)
+    monkeypatch.setattr("pegasos.model.file.contents.restore", restore)
 
 
 @pytest.mark.usefixtures("known_steps")

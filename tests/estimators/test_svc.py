@@ -13,14 +13,14 @@ from sklearn.svm import SVC as Peer  # noqa: N811
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import pegasos
-from pegasos.driver import run
 from pegasos.kernel.gram import KernelGram
 from pegasos.kernel.kernels import Kernel, gamma_of
 from pegasos.kernel.points import Points
 from pegasos.kernel.problem import KernelProblem
 from pegasos.kernel.smo import SMO, Looks
-from pegasos.limits import Limits
-from pegasos.run_options import RunOptions
+from pegasos.run.driver import run
+from pegasos.run.limits import Limits
+from pegasos.run.options import RunOptions
 
 
 @parametrize_with_checks([pegasos.SVC()])

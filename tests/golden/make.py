@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.datasets import make_blobs, make_classification, make_multilabel_classification
 
 import pegasos
-from pegasos import model_file
+from pegasos.model import file as model_file
 
 HERE = Path(__file__).parent
 

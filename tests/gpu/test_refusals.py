@@ -8,8 +8,8 @@ import pytest
 import torch
 
 import pegasos
-from pegasos.devices import gpu_part
 from pegasos.testing.toys import toy
+from pegasos.util.devices import gpu_part
 
 CPU = torch.device("cpu")
 

@@ -7,12 +7,12 @@ from scipy import sparse
 
 import pegasos
 from pegasos.certificate import certify
-from pegasos.chunk_rows import ChunkRows
 from pegasos.data.chunks import ArrayChunks, spill
-from pegasos.driver import run
-from pegasos.limits import Limits
 from pegasos.losses import named
-from pegasos.run_options import RunOptions
+from pegasos.run.driver import run
+from pegasos.run.limits import Limits
+from pegasos.run.options import RunOptions
+from pegasos.sites.chunk_rows import ChunkRows
 from pegasos.sites.device.lanes import Duals, lanes_of
 from pegasos.sites.device.loading import _brought, room, rows_on_device, stream_of
 from pegasos.sites.device.problem import device_problem

@@ -18,7 +18,7 @@ from scipy import sparse
 from tests.hardening.campaign import Campaign, drawn
 
 import pegasos
-from pegasos import schedule
+from pegasos.run import schedule
 
 THREADS = (1, 2, 3, 8)
 SOLVERS = ("pegasos", "sgdr", "sgds", "sgdm", "dual", "newton", "interior")

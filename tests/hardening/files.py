@@ -19,19 +19,20 @@ from scipy import sparse
 from tests.hardening.campaign import Campaign, drawn, mutated
 
 import pegasos
-from pegasos import CheckpointError, model_file
-from pegasos.checkpoint import container
+from pegasos import CheckpointError
 from pegasos.data import Data, DataError
 from pegasos.data.cache import Cache
 from pegasos.data.cache_writer import write_cache
 from pegasos.data.npy import HEADER
-from pegasos.model_file import ModelFileError
-from pegasos.model_file.container import sealed
-from pegasos.model_file.errors import WrongContent
+from pegasos.model import file as model_file
+from pegasos.model.file import ModelFileError
+from pegasos.model.file.container import sealed
+from pegasos.model.file.errors import WrongContent
+from pegasos.run.checkpoint import container
 from pegasos.solvers import SOLVERS
-from pegasos.sparse import issparse
 from pegasos.testing.models import random_model
 from pegasos.testing.runs import OPTIONS, X, Y
+from pegasos.util.sparse import issparse
 
 
 @dataclass

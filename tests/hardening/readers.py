@@ -14,7 +14,7 @@ from tests.hardening.campaign import Campaign, drawn, mutated
 
 from pegasos.data import DataError, read
 from pegasos.data.dataset import Options
-from pegasos.sparse import issparse
+from pegasos.util.sparse import issparse
 
 ROOT = Path(__file__).resolve().parents[2]
 CORPUS = ROOT / "core" / "fuzz" / "corpus"

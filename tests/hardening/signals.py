@@ -22,10 +22,10 @@ import numpy as np
 from tests.hardening.campaign import NO_CASE, Campaign, drawn
 
 import pegasos
-from pegasos import model_file
 from pegasos.data import read
 from pegasos.data.svmlight import write_svmlight
 from pegasos.data.synthetic import make_news
+from pegasos.model import file as model_file
 
 SOLVERS = ("pegasos", "sgdr", "sgds", "sgdm", "dual", "newton", "interior")
 LATEST = 0.5  # seconds: 99% of all are sooner

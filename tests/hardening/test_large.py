@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 import pegasos
-from pegasos.memory import available
+from pegasos.util.memory import available
 
 VALUES = (1 << 31) + (1 << 20)
 LONG = 1024  # values of a row

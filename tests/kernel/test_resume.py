@@ -13,11 +13,11 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 import pegasos
 from pegasos import CheckpointError
-from pegasos.checkpoint import container
-from pegasos.checkpoint.container import Container
-from pegasos.checkpoint.folder import Checkpoint
-from pegasos.interrupt import Interruption
 from pegasos.kernel.hand import Hand
+from pegasos.run.checkpoint import container
+from pegasos.run.checkpoint.container import Container
+from pegasos.run.checkpoint.folder import Checkpoint
+from pegasos.run.interrupt import Interruption
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

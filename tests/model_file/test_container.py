@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import pegasos
-from pegasos import model_file
-from pegasos.model_file import ModelFileError, NewerFormatError, container
-from pegasos.model_file.container import pack, sealed, unpack
-from pegasos.model_file.errors import WrongContent
+from pegasos.model import file as model_file
+from pegasos.model.file import ModelFileError, NewerFormatError, container
+from pegasos.model.file.container import pack, sealed, unpack
+from pegasos.model.file.errors import WrongContent
 from pegasos.testing.models import random_model
 
 ARRAYS = {"a": np.arange(6.0).reshape(2, 3), "b": np.array([1, 2], np.int8)}

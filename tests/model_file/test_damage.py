@@ -14,11 +14,12 @@ from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 from tests.hardening.campaign import mutated
 
-from pegasos import export, model_file
-from pegasos.model_file import ModelFileError, NewerFormatError
-from pegasos.model_file.container import MOST_HEADER, pack, sealed
-from pegasos.model_file.contents import decode, encode
-from pegasos.model_file.errors import WrongContent
+from pegasos import export
+from pegasos.model import file as model_file
+from pegasos.model.file import ModelFileError, NewerFormatError
+from pegasos.model.file.container import MOST_HEADER, pack, sealed
+from pegasos.model.file.contents import decode, encode
+from pegasos.model.file.errors import WrongContent
 from pegasos.testing.models import random_model, same
 
 

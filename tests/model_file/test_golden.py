@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 import pegasos
-from pegasos import model_file
+from pegasos.model import file as model_file
 
 FOLDER = Path(__file__).parent.parent / "golden"
 FILES = sorted(FOLDER.glob("v*.model"))

@@ -8,8 +8,8 @@ import pytest
 from scipy import sparse
 
 from pegasos.certificate import Certificate
-from pegasos.model_file import ModelFileError, NewerFormatError
-from pegasos.model_file.arrays import (
+from pegasos.model.file import ModelFileError, NewerFormatError
+from pegasos.model.file.arrays import (
     ROOM,
     check_ends,
     put_array,
@@ -18,9 +18,9 @@ from pegasos.model_file.arrays import (
     take_array,
     take_text,
 )
-from pegasos.model_file.contents import decode, encode
-from pegasos.model_file.errors import WrongContent
-from pegasos.model_file.plain import dumps, from_plain, loads, to_plain
+from pegasos.model.file.contents import decode, encode
+from pegasos.model.file.errors import WrongContent
+from pegasos.model.file.plain import dumps, from_plain, loads, to_plain
 from pegasos.tasks.probability import Isotonic
 from pegasos.testing.models import random_model, same
 

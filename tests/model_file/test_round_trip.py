@@ -13,12 +13,12 @@ from safetensors import safe_open
 from safetensors.numpy import load_file
 from scipy import sparse
 
-from pegasos import model_file
 from pegasos.certificate import Certificate
-from pegasos.model import LinearModel
-from pegasos.model_file import ModelFileError
-from pegasos.model_file.contents import decode, encode
-from pegasos.model_file.plain import dumps, from_plain, loads, to_plain
+from pegasos.model import file as model_file
+from pegasos.model.file import ModelFileError
+from pegasos.model.file.contents import decode, encode
+from pegasos.model.file.plain import dumps, from_plain, loads, to_plain
+from pegasos.model.linear import LinearModel
 from pegasos.testing.models import CLASSES, random_model, same
 
 
@@ -160,7 +160,7 @@ def restore(kind, meta, arrays):
 
 
 def test_steps_come_back_by_their_kind(tmp_path, monkeypatch):
-    monkeypatch.setattr("pegasos.model_file.contents.restore", restore)
+    monkeypatch.setattr("pegasos.model.file.contents.restore", restore)
     step = Doubling(np.float32([2.0]), np.array(["a", "bé"]))
     model = replace(random_model(), steps=(step, step))
     model_file.write(model, tmp_path / "model")

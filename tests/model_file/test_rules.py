@@ -7,10 +7,10 @@ import pytest
 from scipy import sparse
 
 from pegasos.certificate import Certificate
-from pegasos.model_file.check import check_model
-from pegasos.model_file.contents import decode, encode
-from pegasos.model_file.errors import WrongContent
-from pegasos.model_file.plain import dumps, loads
+from pegasos.model.file.check import check_model
+from pegasos.model.file.contents import decode, encode
+from pegasos.model.file.errors import WrongContent
+from pegasos.model.file.plain import dumps, loads
 from pegasos.tasks.probability import Isotonic, Sigmoid
 from pegasos.testing.models import random_model, same
 

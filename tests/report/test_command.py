@@ -7,8 +7,8 @@ import pytest
 from tests.report.reading import parsed, section, words
 
 import pegasos
-from pegasos import model_file
 from pegasos.data.svmlight import write_svmlight
+from pegasos.model import file as model_file
 
 
 @pytest.fixture

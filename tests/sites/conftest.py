@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.sites.places import PLACES
 
-from pegasos.interrupt import Interruption
+from pegasos.run.interrupt import Interruption
 
 
 @pytest.fixture(scope="package")
@@ -37,7 +37,7 @@ def many_pauses(monkeypatch):
 
     def begin():
         rng = np.random.default_rng(0)
-        monkeypatch.setattr("pegasos.schedule.first_slice", lambda _: 1)
-        monkeypatch.setattr("pegasos.schedule.next_slice", lambda *_: int(rng.integers(1, 100)))
+        monkeypatch.setattr("pegasos.run.schedule.first_slice", lambda _: 1)
+        monkeypatch.setattr("pegasos.run.schedule.next_slice", lambda *_: int(rng.integers(1, 100)))
 
     return begin

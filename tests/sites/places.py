@@ -15,9 +15,9 @@ from tests.sites.cells import FEATURES, SOLVERS, Cell, Rows, rows_of
 from tests.sites.listed import ListRows
 
 import pegasos
-from pegasos.chunk_rows import ChunkRows
 from pegasos.losses import named
 from pegasos.problem import Problem, make_problem
+from pegasos.sites.chunk_rows import ChunkRows
 from pegasos.sites.memory import Memory
 from pegasos.solvers import Solver
 from pegasos.testing.pieces import Uneven

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import pegasos
-from pegasos.driver import run
-from pegasos.limits import Limits
 from pegasos.problem import make_problem
-from pegasos.run_options import RunOptions
+from pegasos.run.driver import run
+from pegasos.run.limits import Limits
+from pegasos.run.options import RunOptions
 from pegasos.solvers.auto import Choice, choose, epochs_to_go, fixed
 
 

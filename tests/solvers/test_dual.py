@@ -7,10 +7,10 @@ from scipy import sparse
 import pegasos
 from pegasos import DualCoordinate, _core
 from pegasos.certificate import certify
-from pegasos.driver import run
-from pegasos.limits import Limits
 from pegasos.problem import make_problem
-from pegasos.run_options import RunOptions
+from pegasos.run.driver import run
+from pegasos.run.limits import Limits
+from pegasos.run.options import RunOptions
 from pegasos.testing import reference
 from pegasos.testing.runs import pausing
 from pegasos.testing.toys import toy

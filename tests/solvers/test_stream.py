@@ -5,9 +5,9 @@ import pytest
 
 import pegasos
 from pegasos import SGDM, Pegasos
-from pegasos.chunk_rows import ChunkRows
 from pegasos.data.chunks import ArrayChunks
 from pegasos.problem import make_problem
+from pegasos.sites.chunk_rows import ChunkRows
 from pegasos.solvers import stream
 from pegasos.testing.toys import toy
 

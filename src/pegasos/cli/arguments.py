@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 if TYPE_CHECKING:
-    from pegasos.checkpoint.saving import Saving
+    from pegasos.run.checkpoint.saving import Saving
 
 
 def takes(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -151,7 +151,7 @@ class SaveArguments:
 
     def saving(self) -> Saving:
         """The same for the library."""
-        from pegasos.checkpoint.saving import Saving  # not for every command
+        from pegasos.run.checkpoint.saving import Saving  # not for every command
 
         return Saving(self.checkpoint, self.checkpoint_every, self.resume)
 

@@ -9,18 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from pegasos import sparse
 from pegasos.certificate import Certificate, Floats, relative_gap
 from pegasos.certificate import certify as certify_problem
 from pegasos.cli.exits import CommandError, UsageError
 from pegasos.cli.fitting import weights_of
 from pegasos.cli.say import class_name
+from pegasos.crammer_singer import certify_joint
 from pegasos.data.dataset import Data
-from pegasos.joint import certify_joint
-from pegasos.model import LinearModel
+from pegasos.model.linear import LinearModel
 from pegasos.problem import Problem
 from pegasos.tasks.options import checked_training
 from pegasos.tasks.training import Task, Training
+from pegasos.util import sparse
 
 _FIRST_TOL, _LAST_TOL = 1e-3, 1e-8
 _TIGHT = 0.1  # bounds within this share of each other settle the question

@@ -21,7 +21,7 @@ from pegasos.cli.exits import ABOVE_TOL, CERTIFIED, INTERRUPTED, ends
 if TYPE_CHECKING:
     from pegasos.cli.bounds import Bounds
     from pegasos.cli.say import Voice
-    from pegasos.model import LinearModel
+    from pegasos.model.linear import LinearModel
 
 
 @ends

@@ -133,7 +133,7 @@ def walked(training: Training, task: Task, Cs: Any, folds: int, seed: int) -> Wa
     """Train and score all folds at all C."""
     import numpy as np
 
-    from pegasos.model import LinearModel
+    from pegasos.model.linear import LinearModel
     from pegasos.tasks.cross_validation import cross_validate
 
     if int(np.bincount(task.codes).min()) < 2 or task.codes.size < folds:

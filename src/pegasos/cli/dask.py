@@ -20,8 +20,8 @@ from pegasos.data import blocks as read_blocks
 from pegasos.data import read as read_data
 from pegasos.data.cache_manifest import NAME
 from pegasos.data.dataset import Options
-from pegasos.interrupt import Interruption
-from pegasos.model import Scheme
+from pegasos.model.linear import Scheme
+from pegasos.run.interrupt import Interruption
 from pegasos.tasks.training import PlacedTask, train
 
 _CONNECT_SECONDS = 10

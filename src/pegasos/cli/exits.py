@@ -54,7 +54,7 @@ def ends(command: Callable[..., Any]) -> Callable[..., Any]:
             print("pegasos: error: out of memory", file=sys.stderr)
             raise typer.Exit(ERROR) from None
         except (CommandError, ValueError, OSError, ImportError) as error:
-            from pegasos.words import visible  # which imports NumPy
+            from pegasos.wording import visible  # which imports NumPy
 
             print(f"pegasos: error: {visible(_text(error))}", file=sys.stderr)
             if "PEGASOS_DEBUG" in os.environ:
@@ -72,6 +72,6 @@ def _text(error: Exception) -> str:
 
 
 def _as_interrupt(_: int, frame: FrameType | None) -> None:
-    from pegasos.interrupt import Interruption
+    from pegasos.run.interrupt import Interruption
 
     Interruption.request(frame)

@@ -36,10 +36,10 @@ def export(
 
       pegasos export a9a.model a9a.liblinear
     """
-    from pegasos import model_file
     from pegasos.cli.saving import refuse_existing
     from pegasos.cli.say import Voice
     from pegasos.export import FORMATS, read_any, write
+    from pegasos.model import file as model_file
 
     voice = Voice(say)
     chosen = format or _BY_NAME.get(target.suffix.lower(), "pegasos")

@@ -8,23 +8,23 @@ from typing import Any
 
 import numpy as np
 
-from pegasos import sparse
 from pegasos.certificate import Floats
-from pegasos.checksums import of_rows
 from pegasos.cli.arguments import FitArguments
 from pegasos.cli.exits import CommandError, UsageError
 from pegasos.cli.reading import classes_of
 from pegasos.cli.say import class_name
 from pegasos.data.dataset import Data
-from pegasos.model import LinearModel, Scheme
-from pegasos.outcome import Outcome
+from pegasos.model.linear import LinearModel, Scheme
 from pegasos.problem import check_sample_weight
+from pegasos.run.outcome import Outcome
 from pegasos.sites import Blocks
 from pegasos.steps import Step
 from pegasos.tasks.labels import check_classes_weigh
 from pegasos.tasks.multilabel import train_labels
 from pegasos.tasks.options import checked_training
 from pegasos.tasks.training import Task, Training, train
+from pegasos.util import sparse
+from pegasos.util.checksums import of_rows
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from pegasos.cli.arguments import ModelFile, SayArguments, takes
 from pegasos.cli.exits import ends
 
 if TYPE_CHECKING:
-    from pegasos.model import LinearModel
+    from pegasos.model.linear import LinearModel
 
 _SHOWN_LANES = 50
 

@@ -53,7 +53,7 @@ def resumed_job(save: SaveArguments, given: Job) -> Job:
 
     New limits may be given with it; anything else would contradict it or be ignored.
     """
-    from pegasos.checkpoint import manifest  # these are slow to import
+    from pegasos.run.checkpoint import manifest  # these are slow to import
 
     assert save.resume is not None
     kept = manifest.read(save.resume).get("command")
@@ -81,7 +81,7 @@ def resumed_job(save: SaveArguments, given: Job) -> Job:
 
 def remember_model(checkpoint: Path, target: Path) -> None:
     """Note which model the run left behind: it may be replaced when the run goes on."""
-    from pegasos.atomic import atomic_write
+    from pegasos.util.atomic import atomic_write
 
     # Where the disk is full, the next run will ask.
     with suppress(OSError), atomic_write(checkpoint / _MODEL) as file:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pegasos.cli.exits import UsageError
 from pegasos.cli.job import Job
 from pegasos.cli.say import Voice, size
-from pegasos.memory import available
+from pegasos.util.memory import available
 
 _UNITS = {"": 1, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 _SHARE = 0.7  # of the free memory that rows may take

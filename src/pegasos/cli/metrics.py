@@ -5,12 +5,12 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from pegasos import sparse
 from pegasos.certificate import Floats
 from pegasos.cli.say import class_name
 from pegasos.data.dataset import Data
-from pegasos.model import LinearModel
+from pegasos.model.linear import LinearModel
 from pegasos.report import Scored, about_model
+from pegasos.util import sparse
 
 
 class Tally:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pegasos.cli.metrics import Tally
     from pegasos.cli.say import Voice
     from pegasos.data.dataset import Data, Options
-    from pegasos.model import LinearModel
+    from pegasos.model.linear import LinearModel
 
 
 @ends
@@ -75,7 +75,7 @@ def predict(
         if out is None:
             write: Any = sys.stdout.buffer.write
         else:
-            from pegasos.atomic import atomic_write
+            from pegasos.util.atomic import atomic_write
 
             write = stack.enter_context(atomic_write(out, overwrite=overwrite)).write
         for text in lines(found, data, options, kind, tally):
@@ -96,7 +96,7 @@ def prepared_blocks(model: LinearModel, path: Path, options: Options) -> Iterato
 
 def as_wide(X: Any, features: int) -> Any:
     """X with so many columns: what a model has not seen has no weight."""
-    from pegasos import sparse
+    from pegasos.util import sparse
 
     if X.shape[1] == features:
         return X

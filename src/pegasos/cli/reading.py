@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pegasos import sparse, threads
 from pegasos.cli.arguments import PrepareArguments, ReadArguments
 from pegasos.cli.exits import UsageError
 from pegasos.cli.say import Voice, class_name, percent, size
@@ -19,9 +18,10 @@ from pegasos.data.dataset import Data, Options
 from pegasos.sites import Blocks
 from pegasos.steps import Step, scale, text
 from pegasos.tasks.labels import classes_and_codes
+from pegasos.util import sparse, threads
 
 if TYPE_CHECKING:
-    from pegasos.model import LinearModel
+    from pegasos.model.linear import LinearModel
 
 TABLES = ("csv", "parquet", "arrow")
 _SHOWN_CLASSES = 5

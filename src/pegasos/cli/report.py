@@ -12,7 +12,7 @@ from pegasos.cli.exits import CommandError, ends
 
 if TYPE_CHECKING:
     from pegasos.data.dataset import Options
-    from pegasos.model import LinearModel
+    from pegasos.model.linear import LinearModel
     from pegasos.report import Report, Scored
 
 

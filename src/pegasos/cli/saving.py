@@ -11,16 +11,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pegasos import model_file
-from pegasos.checkpoint.saving import Saving
 from pegasos.cli.arguments import FitArguments
 from pegasos.cli.exits import ABOVE_TOL, CERTIFIED, INTERRUPTED, CommandError
 from pegasos.cli.fitting import Fitted, fit, training_of
 from pegasos.cli.reading import Prepared, memory_needed
 from pegasos.cli.say import Voice, in_words, seconds, worst
-from pegasos.interrupt import Interruption
+from pegasos.model import file as model_file
 from pegasos.problem import Problem
-from pegasos.progress import PlainProgress, ProgressLine, on_terminal
+from pegasos.run.checkpoint.saving import Saving
+from pegasos.run.interrupt import Interruption
+from pegasos.run.progress import PlainProgress, ProgressLine, on_terminal
 from pegasos.solvers import Choice, InteriorPoint, Newton
 from pegasos.tasks.checkpoints import saved_training
 

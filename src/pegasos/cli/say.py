@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pegasos.cli.arguments import SayArguments
-from pegasos.words import class_name, in_words, percent, seconds, size, visible, worst
+from pegasos.wording import class_name, in_words, percent, seconds, size, visible, worst
 
 __all__ = [
     "Voice", "class_name", "in_words", "percent", "plain", "seconds", "shown", "size",

@@ -14,7 +14,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from pegasos.arguments import whole
 from pegasos.dask.predictions import by_chunks
 from pegasos.estimators import cv, linear
 from pegasos.estimators.base import LinearClassifier
@@ -27,6 +26,7 @@ from pegasos.tasks.offered import check_offered
 from pegasos.tasks.path import Path
 from pegasos.tasks.probability import method_of
 from pegasos.tasks.training import PlacedTask, Training
+from pegasos.util.arguments import whole
 
 
 def like(local: type[LinearClassifier]) -> Any:

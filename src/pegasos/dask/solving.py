@@ -9,13 +9,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from pegasos.arguments import functions
-from pegasos.limits import Limits
 from pegasos.losses import Loss
-from pegasos.outcome import Callback
 from pegasos.problem import Intercept
 from pegasos.result import Result
-from pegasos.run_options import RunOptions
+from pegasos.run.limits import Limits
+from pegasos.run.options import RunOptions
+from pegasos.run.outcome import Callback
 from pegasos.sites.cluster.client import DEFAULT_TIMEOUT, check_timeout, client_of
 from pegasos.sites.cluster.placed import of_signs, on_cluster
 from pegasos.sites.cluster.source import source_of
@@ -23,6 +22,7 @@ from pegasos.solve import check_loss, check_scaling, check_tol, resolve_intercep
 from pegasos.solvers import Solver, by_name
 from pegasos.tasks.lanes import one_vs_rest
 from pegasos.tasks.training import Training
+from pegasos.util.arguments import functions
 
 
 def solve(

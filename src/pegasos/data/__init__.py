@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from pegasos import sparse
 from pegasos.data.csr import make_csr
 from pegasos.data.dataset import BadLine, Data, DataError, Options
 from pegasos.data.formats import FORMATS, format_of, resolved
+from pegasos.util import sparse
 
 __all__ = ["FORMATS", "BadLine", "Data", "DataError", "Options", "blocks", "format_of", "read"]
 
@@ -33,7 +33,7 @@ def read(
     ``changes`` are fields of ``Options``: ``format`` (one of ``FORMATS``; by the name unless
     given), ``label``, ``weight``, ``text``, ``features``, ``labels``, ... An option that the
     format has no use for raises ValueError; a file that cannot be read DataError, with its place.
-    ``light`` leaves sparse rows in a ``pegasos.sparse.Csr``, which does without SciPy.
+    ``light`` leaves sparse rows in a ``pegasos.util.sparse.Csr``, which does without SciPy.
     """
     options = resolved(path, replace(options or Options(), **changes))
     return _finished(path, _module(options).read(path, options), options, light)

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pegasos import sparse
-from pegasos.atomic import atomic_folder
 from pegasos.data.cache_manifest import NAME, STARTS, Array, Block, Manifest
 from pegasos.data.csr import check_csr, check_dense
 from pegasos.data.dataset import Data, DataError, slices
 from pegasos.data.labels import numbered
 from pegasos.data.npy import HEADER, GrowingArray, header_bytes, map_array
+from pegasos.util import sparse
+from pegasos.util.atomic import atomic_folder
 
 _VALUES = (np.float32, np.float64, np.int8, np.uint8)
 _EXACT = 2**53

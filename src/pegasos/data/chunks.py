@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from pegasos import sparse
 from pegasos.data import read
 from pegasos.data.cache import Cache
 from pegasos.data.cache_manifest import NAME
@@ -23,7 +22,8 @@ from pegasos.data.csr import make_csr
 from pegasos.data.dataset import ALIGNED, Chunks, Data, DataError, Options
 from pegasos.data.formats import resolved
 from pegasos.data.svmlight_chunks import SvmlightChunks
-from pegasos.memory import total
+from pegasos.util import sparse
+from pegasos.util.memory import total
 
 MANY_BLOCKS, LEAST_BYTES, MOST_BYTES = 128, 1 << 18, 1 << 26
 """Blocks of rows, unless told otherwise."""

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pegasos.atomic import atomic_path
 from pegasos.data import blocks, format_of, read
 from pegasos.data.dataset import BadLine, Data, DataError, Options
+from pegasos.util.atomic import atomic_path
 
 
 @dataclass

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pegasos.data.dataset import DataError
-from pegasos.sparse import Csr
+from pegasos.util.sparse import Csr
 
 _CHECKED = 1 << 20  # values looked at together
 

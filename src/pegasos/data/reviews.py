@@ -14,7 +14,7 @@ import os
 
 import numpy as np
 
-from pegasos.atomic import atomic_write
+from pegasos.util.atomic import atomic_write
 
 AGREES = 0.85  # share of judgements that are of the review's own mood
 TURNED = 0.08  # share of judgements that are said by "not" and the opposite

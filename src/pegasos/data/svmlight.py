@@ -16,11 +16,12 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pegasos import _core, sparse, threads
-from pegasos.atomic import atomic_path
+from pegasos import _core
 from pegasos.data.csr import make_csr
 from pegasos.data.dataset import MOST_FEATURES, BadLine, Data, DataError, Options
 from pegasos.data.files import compression, create_binary, open_binary
+from pegasos.util import sparse, threads
+from pegasos.util.atomic import atomic_path
 
 _BLOCK_BYTES = 1 << 19  # of text, for each thread
 _LONGEST_LINE = 1 << 28

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pegasos import sparse
 from pegasos.data.columns import LABEL_NAMES
 from pegasos.data.dataset import VALUES, Data, DataError, slices
 from pegasos.data.files import create_binary
 from pegasos.data.npy import GrowingArray
+from pegasos.util import sparse
 
 _MOST_COLUMNS = 1 << 20
 

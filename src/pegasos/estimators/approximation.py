@@ -12,8 +12,8 @@ from pegasos.certificate import Floats
 from pegasos.kernel.kernels import Kernel
 from pegasos.kernel.maps import METHODS, FeatureMap, MappedRows, make_map
 from pegasos.losses import Hinge
-from pegasos.outcome import Outcome
-from pegasos.run_options import RunOptions
+from pegasos.run.options import RunOptions
+from pegasos.run.outcome import Outcome
 from pegasos.solvers import by_name
 from pegasos.solvers.interior import InteriorPoint
 from pegasos.solvers.newton import Newton

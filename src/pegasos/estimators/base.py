@@ -19,15 +19,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pegasos.certificate import Certificate
-from pegasos.checkpoint.saving import Saving
-from pegasos.checksums import of_arrays
 from pegasos.data.dataset import Chunks
-from pegasos.devices import gpu_part, is_device_array, is_tensor, to_host
 from pegasos.estimators.classifier import Classifier, has_probabilities, users_level
-from pegasos.outcome import Outcome
 from pegasos.problem import check_sample_weight
-from pegasos.progress import ProgressLine
 from pegasos.rows import IN_PLACE
+from pegasos.run.checkpoint.saving import Saving
+from pegasos.run.outcome import Outcome
+from pegasos.run.progress import ProgressLine
 from pegasos.sites import Blocks
 from pegasos.solve import rows_of
 from pegasos.tasks.checkpoints import saved_training
@@ -37,6 +35,8 @@ from pegasos.tasks.offered import check_offered
 from pegasos.tasks.options import checked_training
 from pegasos.tasks.probability import Calibrator, class_probabilities, probabilities
 from pegasos.tasks.training import Task, Training, not_proven
+from pegasos.util.checksums import of_arrays
+from pegasos.util.devices import gpu_part, is_device_array, is_tensor, to_host
 
 _MAY_DIFFER = {
     "random_state", "max_iter", "max_time", "verbose", "callbacks", "average",

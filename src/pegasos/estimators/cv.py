@@ -20,21 +20,21 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import Bunch
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
-from pegasos.arguments import floats, whole
-from pegasos.devices import on_device
 from pegasos.estimators.base import LinearClassifier
 from pegasos.estimators.calibration import calibrate, calibrators_of
 from pegasos.estimators.classifier import users_level
 from pegasos.estimators.devices import data_on_device, is_indicator, task_on_device
 from pegasos.estimators.linear import model_of
-from pegasos.limits import Limits
 from pegasos.losses import Loss
+from pegasos.run.limits import Limits
 from pegasos.sites.placed import Folds
 from pegasos.solvers import Solver
 from pegasos.tasks.cross_validation import cross_validate
 from pegasos.tasks.path import Path, Score
 from pegasos.tasks.probability import Calibrator, method_of
 from pegasos.tasks.training import AnyTask, Task, Training, train
+from pegasos.util.arguments import floats, whole
+from pegasos.util.devices import on_device
 
 _PATH_TIME = 0.8  # of max_time: the rest is for the fit on all rows
 

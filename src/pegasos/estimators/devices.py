@@ -10,10 +10,10 @@ from scipy import sparse
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import _check_feature_names
 
-from pegasos.devices import gpu_part, is_tensor, to_host
 from pegasos.solve import chunk_arrays
 from pegasos.tasks.offered import check_offered
 from pegasos.tasks.training import PlacedTask, Training
+from pegasos.util.devices import gpu_part, is_tensor, to_host
 
 
 def data_on_device(estimator: Any, X: Any, y: Any, weight: Any) -> tuple[Any, Any, Any]:

@@ -6,8 +6,6 @@ from typing import Any, cast
 
 import numpy as np
 
-from pegasos import sparse
-from pegasos.arguments import number
 from pegasos.certificate import Floats
 from pegasos.estimators.approximation import check_approximation
 from pegasos.kernel.kernels import NAMES, Kernel, gamma_of
@@ -17,6 +15,8 @@ from pegasos.kernel.solver import KernelSolver
 from pegasos.problem import Intercept
 from pegasos.solve import check_tol
 from pegasos.tasks.probability import method_of
+from pegasos.util import sparse
+from pegasos.util.arguments import number
 
 
 def check_options(svc: Any) -> None:

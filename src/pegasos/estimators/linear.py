@@ -12,8 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from pegasos.arguments import number, whole
-from pegasos.devices import on_device
 from pegasos.estimators.calibration import calibrate
 from pegasos.estimators.devices import (
     data_on_device,
@@ -24,13 +22,15 @@ from pegasos.estimators.devices import (
 from pegasos.estimators.online import PartialFit
 from pegasos.estimators.validation import Validation, checked_set
 from pegasos.losses import Loss
-from pegasos.outcome import Outcome
+from pegasos.run.outcome import Outcome
 from pegasos.solvers import DualCoordinate, InteriorPoint, Solver
 from pegasos.tasks.labels import pair_sizes
 from pegasos.tasks.multilabel import train_labels
 from pegasos.tasks.offered import ignores_warm_start
 from pegasos.tasks.probability import method_of
 from pegasos.tasks.training import AnyTask, Task, Training, train
+from pegasos.util.arguments import number, whole
+from pegasos.util.devices import on_device
 
 
 class LinearSVC(PartialFit):

@@ -10,7 +10,6 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from pegasos.arguments import number
 from pegasos.data.dataset import Chunks
 from pegasos.estimators.base import READ_TYPES, LinearClassifier
 from pegasos.losses import Hinge, Loss
@@ -20,6 +19,7 @@ from pegasos.solve import check_scaling
 from pegasos.tasks.labels import class_weights
 from pegasos.tasks.offered import refusal
 from pegasos.tasks.online import Online
+from pegasos.util.arguments import number
 
 _PROVEN = (
     "certificate_", "dual_gap_", "objective_", "history_", "stop_reason_", "solver_",

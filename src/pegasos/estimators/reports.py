@@ -9,14 +9,14 @@ import numpy as np
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
 from pegasos.certificate import Floats
-from pegasos.checksums import of_arrays
-from pegasos.devices import is_device_array, is_tensor, to_host
 from pegasos.estimators.base import LinearClassifier
 from pegasos.estimators.stored import to_model
 from pegasos.problem import check_sample_weight
 from pegasos.report import About, Report, Rows, Scored, about_model, make
 from pegasos.tasks.decision import counted_votes
-from pegasos.words import class_name
+from pegasos.util.checksums import of_arrays
+from pegasos.util.devices import is_device_array, is_tensor, to_host
+from pegasos.wording import class_name
 
 
 def report_of(

@@ -11,18 +11,18 @@ import numpy as np
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from pegasos import model_file
-from pegasos.devices import to_host
 from pegasos.estimators.base import LinearClassifier
 from pegasos.estimators.cv import LinearSVCCV
 from pegasos.estimators.linear import LinearSVC
 from pegasos.estimators.steps import StepTransformer
-from pegasos.history import History
 from pegasos.losses import Loss
-from pegasos.model import LinearModel, Scheme
-from pegasos.model_file.plain import dumps, to_plain
+from pegasos.model import file as model_file
+from pegasos.model.file.plain import dumps, to_plain
+from pegasos.model.linear import LinearModel, Scheme
+from pegasos.run.history import History
 from pegasos.solvers import SOLVERS, CrammerSinger, Solver
 from pegasos.tasks.probability import Sigmoid
+from pegasos.util.devices import to_host
 
 _MOST_OF_A_PARAMETER = 1 << 16  # bytes as JSON; a longer one is not saved
 _FITTED = (

@@ -18,9 +18,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
-from pegasos.arguments import functions
 from pegasos.certificate import Certificate, Floats
-from pegasos.checkpoint.saving import Saving
 from pegasos.estimators.approximation import Approximation, approximation
 from pegasos.estimators.approximation import scores as scores_of
 from pegasos.estimators.calibration import from_scores, stratified
@@ -31,22 +29,24 @@ from pegasos.estimators.classifier import (
     warn_of_no_probabilities,
 )
 from pegasos.estimators.kernel_options import check_options, kernel_of, solver_of
-from pegasos.history import History
-from pegasos.interrupt import Interruption
 from pegasos.kernel.kernels import centre_of, centred
-from pegasos.kernel.lanes import KernelTask
 from pegasos.kernel.layout import lane_coef, layout, sign_of
 from pegasos.kernel.points import Points
-from pegasos.limits import Limits
+from pegasos.kernel.tasks import KernelTask
 from pegasos.problem import check_sample_weight
-from pegasos.progress import ProgressLine
-from pegasos.run_options import RunOptions
+from pegasos.run.checkpoint.saving import Saving
+from pegasos.run.history import History
+from pegasos.run.interrupt import Interruption
+from pegasos.run.limits import Limits
+from pegasos.run.options import RunOptions
+from pegasos.run.progress import ProgressLine
 from pegasos.solve import check_tol
 from pegasos.tasks.checkpoints import saved_options
 from pegasos.tasks.decision import chosen, counted_votes
 from pegasos.tasks.labels import check_classes_weigh, class_weights
 from pegasos.tasks.probability import method_of, probabilities
 from pegasos.tasks.training import Task, not_proven
+from pegasos.util.arguments import functions
 
 _TYPES = (np.float64, np.float32)
 _MAY_DIFFER = {
@@ -247,7 +247,7 @@ class SVC(Classifier):
         parameters = {name: given[name] for name in sorted(names)}
 
         def about() -> dict[str, Any]:
-            from pegasos.checkpoint.manifest import describe  # most fits need none
+            from pegasos.run.checkpoint.manifest import describe  # most fits need none
 
             return describe(X, y, weight, self.n_jobs, parameters)
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from pegasos.certificate import Floats
-from pegasos.history import Record
-from pegasos.outcome import Outcome
+from pegasos.run.history import Record
+from pegasos.run.outcome import Outcome
 
 
 class Validation:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pegasos import model_file
 from pegasos.export import liblinear, onnx, svmlight_model
 from pegasos.export.folding import ExportError
 from pegasos.export.lines import Source
 from pegasos.export.sklearn import as_sklearn
-from pegasos.model import LinearModel
-from pegasos.model_file.errors import ModelFileError
+from pegasos.model import file as model_file
+from pegasos.model.file.errors import ModelFileError
+from pegasos.model.linear import LinearModel
 
 __all__ = ["FORMATS", "ExportError", "ModelFileError", "as_sklearn", "read_any", "write"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from pegasos.model import LinearModel
+from pegasos.model.linear import LinearModel
 
 
 class ExportError(ValueError):

@@ -12,12 +12,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pegasos import sparse
-from pegasos.atomic import atomic_write
 from pegasos.export.folding import ExportError, without_steps
 from pegasos.export.lines import MOST_FEATURES, Source, integer, real, text_lines
-from pegasos.model import LinearModel
-from pegasos.model_file.errors import ModelFileError
+from pegasos.model.file.errors import ModelFileError
+from pegasos.model.linear import LinearModel
+from pegasos.util import sparse
+from pegasos.util.atomic import atomic_write
 
 _JOINT = "MCSVM_CS"
 _OF_LOSS = {"hinge": "L2R_L1LOSS_SVC_DUAL", "squared_hinge": "L2R_L2LOSS_SVC_DUAL"}

@@ -6,7 +6,7 @@ import math
 import os
 from pathlib import Path
 
-from pegasos.model_file.errors import ModelFileError
+from pegasos.model.file.errors import ModelFileError
 
 Source = str | os.PathLike[str]
 

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pegasos import sparse
-from pegasos.atomic import atomic_write
 from pegasos.export.folding import ExportError, without_steps
 from pegasos.export.lines import Source
-from pegasos.model import LinearModel
+from pegasos.model.linear import LinearModel
 from pegasos.tasks.probability import Sigmoid
+from pegasos.util import sparse
+from pegasos.util.atomic import atomic_write
 
 _OPSET, _IR = 17, 8  # of 2022: old enough for runtimes in use
 _LABELS = {"object": "string", "float32": "float", "float64": "double"}  # types by their names

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pegasos.export.folding import ExportError, without_steps
-from pegasos.model import LinearModel
+from pegasos.model.linear import LinearModel
 
 
 def as_sklearn(model: LinearModel) -> Any:

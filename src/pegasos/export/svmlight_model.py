@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from pegasos import sparse
 from pegasos.export.lines import MOST_FEATURES, ROOM, Source, integer, real, text_lines
-from pegasos.model import LinearModel
-from pegasos.model_file.errors import ModelFileError
+from pegasos.model.file.errors import ModelFileError
+from pegasos.model.linear import LinearModel
+from pegasos.util import sparse
 
 _HEADER = 11  # lines
 _KERNEL, _FEATURES, _DOCUMENTS, _VECTORS, _THRESHOLD = 2, 8, 9, 10, 11  # line numbers

@@ -9,10 +9,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from pegasos.devices import to_host
 from pegasos.sites.device.arrays import as_tensor, rows_tensor
 from pegasos.sites.device.products import products
 from pegasos.sites.device.results import like
+from pegasos.util.devices import to_host
 
 
 def scores_on_device(X: Any, coef: Any, intercept: Any) -> Tensor:

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from pegasos.driver import run
 from pegasos.losses import Loss
-from pegasos.outcome import Outcome
 from pegasos.problem import Intercept, check_scaling_range, regularization
-from pegasos.run_options import RunOptions
+from pegasos.run.driver import run
+from pegasos.run.options import RunOptions
+from pegasos.run.outcome import Outcome
 from pegasos.sites.device.labels import check_sides, signs_of, weights_of
 from pegasos.sites.device.lanes import lanes_of
 from pegasos.sites.device.loading import rows_on_device

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pegasos import _core, sparse
-from pegasos.arguments import number
+from pegasos import _core
+from pegasos.util import sparse
+from pegasos.util.arguments import number
 
 Floats = NDArray[np.float64]
 NAMES = ("linear", "rbf", "poly", "sigmoid")

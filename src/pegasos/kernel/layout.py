@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pegasos.certificate import Floats
-from pegasos.kernel.lanes import Lane, Trained
+from pegasos.kernel.tasks import Lane, Trained
 
 
 @dataclass(frozen=True)

@@ -15,13 +15,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pegasos import threads
 from pegasos.data.dataset import ALIGNED
 from pegasos.kernel.gram import NOT_SEMIDEFINITE
 from pegasos.kernel.kernels import Floats, Kernel
 from pegasos.kernel.points import Points
 from pegasos.sites import Blocks
 from pegasos.sites.base import Ranges
+from pegasos.util import threads
 
 METHODS = ("nystroem", "fourier")
 _SHARE_ROWS = 256  # a thread makes so many rows at once

@@ -21,11 +21,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pegasos.arguments import number
 from pegasos.certificate import Certificate, Floats, GaveUp, GiveUp, never
 from pegasos.kernel.problem import KernelProblem
 from pegasos.kernel.solver import KernelSolver
 from pegasos.state import COUNTS, SEED, Field, State, expect
+from pegasos.util.arguments import number
 
 _BLOCK = 256  # rows drawn at once: their kernel values are one block
 _GROWTH = 1.5  # of the epochs between certificates, which cost about as much as an epoch

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pegasos import _core, sparse, threads
+from pegasos import _core
 from pegasos.certificate import UNIT_ROUNDOFF, GaveUp, GiveUp, never
 from pegasos.kernel.kernels import Floats, Kernel, squared_norms
+from pegasos.util import sparse, threads
 
 _LANES = 64  # rows that meet all others at once, where those are sparse
 _TILE = 256, 512  # of K in float64: rows x support vectors, in the second cache

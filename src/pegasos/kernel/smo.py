@@ -21,7 +21,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pegasos import threads
 from pegasos.certificate import Certificate, Floats, GaveUp, GiveUp, never
 from pegasos.kernel.cache import CACHED
 from pegasos.kernel.hand import Hand, check_hand, intercept, marked
@@ -39,6 +38,7 @@ from pegasos.kernel.smo_tuning import (
 )
 from pegasos.kernel.solver import KernelSolver
 from pegasos.state import COUNTS, Field, State, expect
+from pegasos.util import threads
 
 _STEP_ROWS = 0.2  # of K, which take as long as a step: 0.13 to 0.4, with 5 to 300 features
 _FAR = 2.0  # times tol: closer to it a certificate is due anyway

@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 from html import escape
 
-from pegasos.atomic import atomic_write
 from pegasos.report.about import About, about_model
 from pegasos.report.facts import Rows
 from pegasos.report.scored import Scored
+from pegasos.util.atomic import atomic_write
 
 __all__ = ["About", "Report", "Rows", "Scored", "about_model", "make"]
 

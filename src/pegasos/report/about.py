@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
-from pegasos import sparse
 from pegasos.certificate import Certificate, Floats
-from pegasos.model import LinearModel
-from pegasos.words import class_name
+from pegasos.model.linear import LinearModel
+from pegasos.util import sparse
+from pegasos.wording import class_name
 
 Score = Callable[[Any], Floats]
 """Scores, or probabilities, of rows: (n,) or (n, classes)."""

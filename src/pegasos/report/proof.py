@@ -11,7 +11,7 @@ from pegasos.report import axes
 from pegasos.report.about import About
 from pegasos.report.charts import Chart
 from pegasos.report.text import fixed, number
-from pegasos.words import in_words, percent, seconds, worst
+from pegasos.wording import in_words, percent, seconds, worst
 
 _LANES = 50
 _RECORDS = 40

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pegasos import sparse
 from pegasos.certificate import Floats
 from pegasos.report import measures
 from pegasos.report.about import About
 from pegasos.report.measures import PerClass
 from pegasos.report.worst import Worst
 from pegasos.tasks.decision import chosen
-from pegasos.words import class_name
+from pegasos.util import sparse
+from pegasos.wording import class_name
 
 _MOST_VALUES = 1 << 25  # scores that are kept: 256 MB
 

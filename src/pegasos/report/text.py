@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pegasos.words import visible
+from pegasos.wording import visible
 
 _LONGEST = 400  # characters of a string: a page holds hundreds
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pegasos import sparse
 from pegasos.certificate import Floats
 from pegasos.report.about import About
+from pegasos.util import sparse
 
 _ROWS = 20
 _FEATURES = 6

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pegasos import _core
-from pegasos.checksums import of_arrays, of_rows
 from pegasos.data.dataset import ALIGNED
 from pegasos.rows import Rows, block_rows
 from pegasos.sites.base import Ranges, Site
 from pegasos.sites.method import About, Bools, Floats, Kept, RowMethod
 from pegasos.sites.passes import NONE, Passes, matrix_of, one_lane, vectors_of
+from pegasos.util.checksums import of_arrays, of_rows
 
 if TYPE_CHECKING:
     from pegasos.problem import Problem

@@ -18,7 +18,7 @@ from pegasos.certificate import Floats
 from pegasos.problem import Problem
 
 if TYPE_CHECKING:
-    from pegasos.outcome import Outcome
+    from pegasos.run.outcome import Outcome
     from pegasos.tasks.lanes import ClassLanes
     from pegasos.tasks.training import Training
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pegasos.certificate import Certificate, DualsOf, Floats, GiveUp, blocks, certify, never
-from pegasos.joint import certify_joint, feasible
+from pegasos.crammer_singer import certify_joint, feasible
 from pegasos.problem import Problem
 from pegasos.state import Field, Sizes, State, expect
 

@@ -2,8 +2,8 @@
 
 Keerthi, Sundararajan, Chang, Hsieh & Lin (2008), "A Sequential Dual Method for Large Scale
 Multi-Class Linear SVMs": the duals of a row, one per class, move together to where D is largest
-(``pegasos.joint`` has P and D), rows in a fresh random order every pass. Rows whose duals are all
-zero and whose margin is far beyond 1 leave the list until a certificate is refused.
+(``pegasos.crammer_singer`` has P and D), rows in a fresh random order every pass. Rows whose duals
+are all zero and whose margin is far beyond 1 leave the list until a certificate is refused.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from pegasos import _core
 from pegasos.certificate import DualsOf, Floats, GiveUp, never, relative_gap
-from pegasos.joint import feasible
+from pegasos.crammer_singer import feasible
 from pegasos.problem import Problem
 from pegasos.solvers.base import Solver
 from pegasos.state import SEED, Field, State, below, expect, weight_zeros

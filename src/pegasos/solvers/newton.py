@@ -34,7 +34,6 @@ from typing import ClassVar
 import numpy as np
 
 from pegasos import _core
-from pegasos.arguments import number
 from pegasos.certificate import DualsOf, Floats, GiveUp, never
 from pegasos.losses import LOSSES
 from pegasos.problem import Problem
@@ -59,6 +58,7 @@ from pegasos.solvers.newton_phases import (
 )
 from pegasos.solvers.newton_rows import ROWS
 from pegasos.state import COUNTS, Field, State
+from pegasos.util.arguments import number
 
 
 @dataclass(frozen=True, kw_only=True)

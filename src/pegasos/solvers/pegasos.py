@@ -18,12 +18,12 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from pegasos import _core
-from pegasos.arguments import number
 from pegasos.certificate import DualsOf, Floats, GiveUp, feature_blocks, never
 from pegasos.problem import Problem
 from pegasos.solvers import order, stream
 from pegasos.solvers.base import AnyLimits, Solver, shares
 from pegasos.state import Field, State, below, expect
+from pegasos.util.arguments import number
 
 
 @dataclass(frozen=True, kw_only=True)

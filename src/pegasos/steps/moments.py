@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pegasos import sparse
+from pegasos.util import sparse
 
 Floats = NDArray[np.float64]
 

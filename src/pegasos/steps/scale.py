@@ -13,9 +13,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pegasos import sparse
 from pegasos.data.dataset import Data
 from pegasos.steps.moments import Moments, row_blocks
+from pegasos.util import sparse
 
 Floats = NDArray[np.float64]
 Method = Literal["none", "maxabs", "minmax", "standard"]

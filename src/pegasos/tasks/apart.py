@@ -14,19 +14,19 @@ from typing import Any
 
 import numpy as np
 
-from pegasos import threads
 from pegasos.certificate import Certificate, Floats
-from pegasos.history import Record, asked_to_stop
-from pegasos.interrupt import Interruption
-from pegasos.joint import as_joint
-from pegasos.outcome import Outcome
+from pegasos.crammer_singer import as_joint
 from pegasos.problem import Problem
-from pegasos.side_by_side import in_chains
+from pegasos.run.history import Record, asked_to_stop
+from pegasos.run.interrupt import Interruption
+from pegasos.run.outcome import Outcome
+from pegasos.run.side_by_side import in_chains
 from pegasos.sites.placed import Fold
 from pegasos.tasks.labels import Codes
 from pegasos.tasks.lanes import one_vs_rest
 from pegasos.tasks.path import KEPT_BYTES, Path, Score
 from pegasos.tasks.training import Task, Training, pair_threads
+from pegasos.util import threads
 
 
 class Apart:

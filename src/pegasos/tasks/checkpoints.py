@@ -7,9 +7,9 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
-from pegasos.checkpoint.manifest import describe
-from pegasos.checkpoint.saving import Saving
-from pegasos.run_options import RunOptions
+from pegasos.run.checkpoint.manifest import describe
+from pegasos.run.checkpoint.saving import Saving
+from pegasos.run.options import RunOptions
 from pegasos.tasks.training import Training
 
 

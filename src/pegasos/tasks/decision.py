@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pegasos import rows, sparse
+from pegasos import rows
 from pegasos.certificate import Floats
+from pegasos.util import sparse
 
 _BLOCK_BYTES = 1 << 24  # float64 bytes of X, or of scores, at a time
 

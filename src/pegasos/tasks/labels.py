@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pegasos.arguments import number
+from pegasos.util.arguments import number
 
 Codes = NDArray[np.integer[Any]]
 """The class of each row, as its place among the classes."""

@@ -14,7 +14,7 @@ from pegasos.certificate import Floats
 from pegasos.tasks.labels import BLOCK_ROWS, Codes
 
 if TYPE_CHECKING:
-    from pegasos.outcome import Outcome
+    from pegasos.run.outcome import Outcome
 
 Pairs = list[tuple[int, int]]
 

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pegasos import sparse
 from pegasos.certificate import Certificate, Floats, certify
-from pegasos.history import History, Record
-from pegasos.outcome import Outcome, StopReason
 from pegasos.problem import Problem
+from pegasos.run.history import History, Record
+from pegasos.run.outcome import Outcome, StopReason
 from pegasos.sites.placed import Placed
 from pegasos.tasks.labels import class_weights
 from pegasos.tasks.training import Training
+from pegasos.util import sparse
 
 _BLOCK_BYTES = 1 << 29  # of weights and duals
 _GROUP = 16  # lanes that read a row together

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from pegasos.arguments import functions
-from pegasos.limits import Limits
 from pegasos.losses import Hinge, Loss
 from pegasos.problem import Intercept
-from pegasos.run_options import RunOptions
+from pegasos.run.limits import Limits
+from pegasos.run.options import RunOptions
 from pegasos.solve import check_loss, check_scaling, check_tol, resolve_intercept
 from pegasos.solvers import Solver, by_name
 from pegasos.tasks.training import Training
+from pegasos.util.arguments import functions
 
 SCHEMES = ("ovr", "ovo", "crammer_singer")
 

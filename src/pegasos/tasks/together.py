@@ -13,8 +13,8 @@ from functools import partial
 import numpy as np
 
 from pegasos.certificate import Certificate, Floats
-from pegasos.outcome import Outcome
 from pegasos.problem import Problem
+from pegasos.run.outcome import Outcome
 from pegasos.sites.errors import InterruptedSiteError, SiteFailedError
 from pegasos.sites.placed import Folds
 from pegasos.tasks.decision import voted

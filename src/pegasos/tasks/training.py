@@ -10,20 +10,20 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from pegasos import sparse, threads
 from pegasos.certificate import Certificate, Floats
-from pegasos.joint import as_joint
+from pegasos.crammer_singer import as_joint
 from pegasos.losses import Loss
-from pegasos.outcome import Outcome
 from pegasos.problem import Intercept, Problem, make_problem
-from pegasos.run_options import RunOptions
-from pegasos.side_by_side import Member, Members, run_any, run_columns
+from pegasos.run.options import RunOptions
+from pegasos.run.outcome import Outcome
+from pegasos.run.side_by_side import Member, Members, run_any, run_columns
 from pegasos.sites.placed import Folds, HeldOut, Placed
 from pegasos.solvers import Choice, CrammerSinger, InteriorPoint, Solver, choice_of
 from pegasos.solvers.auto import TINY_VALUES
 from pegasos.tasks.decision import products
 from pegasos.tasks.labels import Codes, class_weights
 from pegasos.tasks.lanes import OfClasses, one_vs_rest
+from pegasos.util import sparse, threads
 
 # Tiny problems are solved to this by InteriorPoint whatever tol says: it costs milliseconds, and
 # results then agree to nearly all digits.

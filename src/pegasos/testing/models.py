@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from pegasos.certificate import Certificate
-from pegasos.model import LinearModel, Scheme
+from pegasos.model.linear import LinearModel, Scheme
 from pegasos.tasks.probability import Calibrator, Isotonic, Sigmoid
 
 CLASSES = ("int64", "int8", "uint16", "float32", "float64", "bool", "text", "objects")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pegasos.arguments import number
+from pegasos.util.arguments import number
 
 DEFAULT_TIMEOUT = 60.0
 

@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from pegasos.interrupt import Interruption
+from pegasos.run.interrupt import Interruption
 from pegasos.sites.cluster.part import hold, work
 from pegasos.sites.cluster.source import Source
 from pegasos.sites.cluster.watching import Watcher, of_the_cluster

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from pegasos import sparse
 from pegasos.certificate import Floats
 from pegasos.problem import Problem, lanes_over
 from pegasos.rows import Rows, as_rows
 from pegasos.sites.cluster.gap_sums import site_of
 from pegasos.sites.cluster.loading import joined
 from pegasos.sites.cluster.part_duals import LocalSteps, Sent, Terms
+from pegasos.util import sparse
 
 _EPOCHS = 5  # before a look at how far it is
 _LOOKS = 12  # at most

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pegasos import sparse, threads
 from pegasos.certificate import Floats
+from pegasos.util import sparse, threads
 
 
 class Loaded(NamedTuple):

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pegasos.certificate import Floats
-from pegasos.interrupt import Interruption
 from pegasos.problem import Problem, regularization
 from pegasos.rows import Rows
+from pegasos.run.interrupt import Interruption
 from pegasos.sites.cluster.cluster import Cluster
 from pegasos.sites.cluster.part import LabelsOf, Lanes, Part
 from pegasos.sites.cluster.part_duals import padded

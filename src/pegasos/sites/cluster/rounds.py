@@ -27,7 +27,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pegasos import memory
 from pegasos.certificate import (
     Certificate,
     DualsOf,
@@ -55,6 +54,7 @@ from pegasos.sites.errors import PartsLostError
 from pegasos.sites.merge import dense
 from pegasos.sites.policy import Policy
 from pegasos.state import COUNTS, SEED, Field, State, weight_zeros
+from pegasos.util import memory
 
 HARD_ROWS_SHARE = 0.2  # of the client's memory
 _EPOCHS = 2  # passes over its rows that make a part's step

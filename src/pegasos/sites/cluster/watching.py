@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from pegasos.interrupt import Interruption
+from pegasos.run.interrupt import Interruption
 from pegasos.sites.cluster.health import Health
 from pegasos.sites.errors import ClusterError, InterruptedSiteError, WorkersLostError
 

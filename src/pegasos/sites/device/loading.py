@@ -7,12 +7,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from pegasos import sparse
 from pegasos.sites import Blocks
 from pegasos.sites.device.arrays import device_of, rows_tensor
 from pegasos.sites.device.csr import csr_rows
 from pegasos.sites.device.rows import DeviceRows, device_rows
 from pegasos.sites.device.stream import Stream
+from pegasos.util import sparse
 
 BLOCK_BYTES = 1 << 29
 """Of a block that is copied to the device."""

@@ -23,7 +23,7 @@ from pegasos.sites.device.rows import DeviceRows
 from pegasos.sites.placed import Choose, Dealt, Fold, Folds, HeldOut, Placed
 
 if TYPE_CHECKING:
-    from pegasos.outcome import Outcome
+    from pegasos.run.outcome import Outcome
     from pegasos.tasks.lanes import ClassLanes
     from pegasos.tasks.training import Training
 

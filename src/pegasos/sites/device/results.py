@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 if TYPE_CHECKING:
-    from pegasos.outcome import Outcome
+    from pegasos.run.outcome import Outcome
 
 
 def like(X: Any) -> Callable[[Any], Any]:

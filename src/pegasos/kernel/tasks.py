@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pegasos import threads
 from pegasos.certificate import Floats
-from pegasos.driver import run
 from pegasos.kernel.gram import Gram, KernelGram, MatrixGram, ShiftedGram, check_semidefinite
 from pegasos.kernel.kernels import Kernel
 from pegasos.kernel.pairs import ClassBlocks, PairGram
@@ -20,12 +18,14 @@ from pegasos.kernel.points import Points
 from pegasos.kernel.problem import KernelProblem
 from pegasos.kernel.smo import SMO
 from pegasos.kernel.solver import KernelSolver
-from pegasos.outcome import Outcome
 from pegasos.problem import Intercept
-from pegasos.run_options import RunOptions
-from pegasos.side_by_side import Member, Members, run_members
+from pegasos.run.driver import run
+from pegasos.run.options import RunOptions
+from pegasos.run.outcome import Outcome
+from pegasos.run.side_by_side import Member, Members, run_members
 from pegasos.solvers import Choice
 from pegasos.solvers.auto import fixed
+from pegasos.util import threads
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pegasos.arguments import number
+from pegasos.util.arguments import number
 
 if TYPE_CHECKING:
-    from pegasos.checkpoint.folder import Checkpoint
+    from pegasos.run.checkpoint.folder import Checkpoint
 
 EVERY = 60.0
 """Seconds between two checkpoints, unless told otherwise."""
@@ -43,7 +43,7 @@ class Saving:
             if value is not None and not os.fspath(value):
                 raise ValueError(f"{name} is an empty path")
         if self.resume is None and self.checkpoint is not None:
-            from pegasos.checkpoint.folder import check_free  # most fits need none of this
+            from pegasos.run.checkpoint.folder import check_free  # most fits need none of this
 
             check_free(self.checkpoint)
         if self.every is None:
@@ -68,7 +68,7 @@ class Saving:
         """
         if not self.asked:
             return None
-        from pegasos.checkpoint.folder import open_checkpoint
+        from pegasos.run.checkpoint.folder import open_checkpoint
 
         every = EVERY if self.every is None else float(self.every)
         opened = open_checkpoint(self.checkpoint, self.resume, every, about(), drawn)

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pegasos.model_file.errors import ModelFileError, NewerFormatError, WrongContent
-from pegasos.model_file.plain import dumps, loads
+from pegasos.model.file.errors import ModelFileError, NewerFormatError, WrongContent
+from pegasos.model.file.plain import dumps, loads
 
 FORMAT = "pegasos linear model"
 VERSION = 1

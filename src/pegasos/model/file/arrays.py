@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pegasos.model_file.errors import WrongContent
+from pegasos.model.file.errors import WrongContent
 
 Arrays = dict[str, NDArray[Any]]
 

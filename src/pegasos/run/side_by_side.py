@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 
 from pegasos.certificate import Certificate, Floats
-from pegasos.driver import run
-from pegasos.history import History, Pace, Record, asked_to_stop, tick
-from pegasos.interrupt import Interruption
-from pegasos.outcome import Outcome, StopReason
 from pegasos.problem import Problem
-from pegasos.run_options import RunOptions
+from pegasos.run.driver import run
+from pegasos.run.history import History, Pace, Record, asked_to_stop, tick
+from pegasos.run.interrupt import Interruption
+from pegasos.run.options import RunOptions
+from pegasos.run.outcome import Outcome, StopReason
 from pegasos.solvers import Choice, Solver
 
 _KEPT_RECORDS = 64  # of the history: each has an entry for every problem

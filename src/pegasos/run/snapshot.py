@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pegasos.certificate import Certificate, Floats
-from pegasos.history import Record
-from pegasos.schedule import Schedule
+from pegasos.run.history import Record
+from pegasos.run.schedule import Schedule
 from pegasos.state import expect
 
 Arrays = dict[str, NDArray[Any]]

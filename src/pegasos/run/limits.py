@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pegasos.arguments import number
+from pegasos.util.arguments import number
 
 
 @dataclass(frozen=True)

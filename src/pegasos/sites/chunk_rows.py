@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pegasos import sparse
-from pegasos.checksums import of_arrays, of_rows
 from pegasos.data.csr import make_csr
 from pegasos.data.dataset import Chunks, Data
 from pegasos.rows import Rows, as_rows
 from pegasos.sites import Blocks
 from pegasos.sites.base import Ranges
+from pegasos.util import sparse
+from pegasos.util.checksums import of_arrays, of_rows
 
 _WORTH_A_THREAD = 0.005  # seconds to read a block
 

@@ -7,10 +7,10 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from pegasos import sparse
-from pegasos.model import LinearModel, Scheme
-from pegasos.model_file.errors import WrongContent
+from pegasos.model.file.errors import WrongContent
+from pegasos.model.linear import LinearModel, Scheme
 from pegasos.tasks.probability import Calibrator, Isotonic, Sigmoid
+from pegasos.util import sparse
 
 _HISTORY = {"seconds", "epoch", "primal", "dual", "relative_gap", "worst_gap"}
 _BLOCK = 1 << 20  # values looked at together, so that looking takes no memory

@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pegasos import sparse
 from pegasos.certificate import Certificate
-from pegasos.model import LinearModel
-from pegasos.model_file.arrays import (
+from pegasos.model.file.arrays import (
     ROOM,
     Arrays,
     check_ends,
@@ -20,11 +18,13 @@ from pegasos.model_file.arrays import (
     take_array,
     take_text,
 )
-from pegasos.model_file.check import check_model, need
-from pegasos.model_file.errors import WrongContent
-from pegasos.model_file.plain import from_plain, to_plain
+from pegasos.model.file.check import check_model, need
+from pegasos.model.file.errors import WrongContent
+from pegasos.model.file.plain import from_plain, to_plain
+from pegasos.model.linear import LinearModel
 from pegasos.steps import Step, restore
 from pegasos.tasks.probability import Calibrator, Isotonic, Sigmoid
+from pegasos.util import sparse
 
 _BOUNDS = ("primal", "dual", "rounding")
 _MAPPINGS = ("parameters", "training", "data")

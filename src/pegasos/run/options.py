@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from pegasos.certificate import Floats
-from pegasos.history import want_records
-from pegasos.interrupt import Grace, Interruption
-from pegasos.limits import Limits
-from pegasos.outcome import Callback, Monitor
+from pegasos.run.history import want_records
+from pegasos.run.interrupt import Grace, Interruption
+from pegasos.run.limits import Limits
+from pegasos.run.outcome import Callback, Monitor
 
 if TYPE_CHECKING:
-    from pegasos.checkpoint.folder import Part  # most runs have none, and start sooner
+    from pegasos.run.checkpoint.folder import Part  # most runs have none, and start sooner
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -25,8 +25,8 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from pegasos.atomic import atomic_write
-from pegasos.checkpoint.errors import CheckpointError
+from pegasos.run.checkpoint.errors import CheckpointError
+from pegasos.util.atomic import atomic_write
 
 SEPARATOR = "|"
 """Between a group's name and an array's."""

@@ -9,12 +9,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pegasos import sparse
 from pegasos.certificate import Certificate, Floats
 from pegasos.data.dataset import Data
 from pegasos.steps import Step
 from pegasos.tasks.decision import chosen, decision
 from pegasos.tasks.probability import Calibrator, class_probabilities
+from pegasos.util import sparse
 
 Scheme = Literal["ovr", "ovo", "crammer_singer", "labels"]
 """What the lanes are: classes (one lane for two), pairs of classes, all classes, or labels."""

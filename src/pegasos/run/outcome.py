@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol
 from numpy.typing import NDArray
 
 from pegasos.certificate import Certificate, Floats
-from pegasos.history import History, Record
+from pegasos.run.history import History, Record
 from pegasos.solvers.base import SolverOf
 
 StopReason = Literal[

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import os
 
-from pegasos.atomic import atomic_write
-from pegasos.model import LinearModel
-from pegasos.model_file.container import VERSION, pack, unpack
-from pegasos.model_file.contents import decode, encode
-from pegasos.model_file.errors import ModelFileError, NewerFormatError, WrongContent
+from pegasos.model.file.container import VERSION, pack, unpack
+from pegasos.model.file.contents import decode, encode
+from pegasos.model.file.errors import ModelFileError, NewerFormatError, WrongContent
+from pegasos.model.linear import LinearModel
+from pegasos.util.atomic import atomic_write
 
 __all__ = ["VERSION", "ModelFileError", "NewerFormatError", "read", "write"]
 

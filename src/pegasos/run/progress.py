@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from pegasos.history import Pace, Record
+from pegasos.run.history import Pace, Record
 from pegasos.solvers.auto import epochs_to_go
 
 _SMOOTH = 2.0  # seconds over which a speed is taken

@@ -1,4 +1,4 @@
-"""What a run is, and how it is saved and restored; ``pegasos.driver`` is what it does."""
+"""What a run is, and how it is saved and restored; ``pegasos.run.driver`` is what it does."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any, Generic, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from pegasos import schedule, snapshot
 from pegasos.certificate import Certificate
-from pegasos.history import History, Pace, Record
-from pegasos.interrupt import Interruption
-from pegasos.outcome import Outcome, StopReason
-from pegasos.run_options import RunOptions
+from pegasos.run import schedule, snapshot
+from pegasos.run.history import History, Pace, Record
+from pegasos.run.interrupt import Interruption
+from pegasos.run.options import RunOptions
+from pegasos.run.outcome import Outcome, StopReason
+from pegasos.run.snapshot import Arrays, Lanes, Model
 from pegasos.sites.policy import P, PolicyOf
-from pegasos.snapshot import Arrays, Lanes, Model
 from pegasos.solvers import Choice
 from pegasos.state import State, expect
 

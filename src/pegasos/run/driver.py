@@ -15,16 +15,16 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pegasos import schedule
 from pegasos.certificate import Certificate, Floats, GaveUp, GiveUp, feature_blocks
-from pegasos.history import Record, asked_to_stop, tick
-from pegasos.interrupt import Interruption, Patience
-from pegasos.outcome import Outcome, StopReason
-from pegasos.run_options import RunOptions
-from pegasos.run_state import RunState
+from pegasos.run import schedule
+from pegasos.run.history import Record, asked_to_stop, tick
+from pegasos.run.interrupt import Interruption, Patience
+from pegasos.run.options import RunOptions
+from pegasos.run.outcome import Outcome, StopReason
+from pegasos.run.run_state import RunState
+from pegasos.run.snapshot import Lanes
 from pegasos.sites.errors import InterruptedSiteError, PartsLostError, SiteFailedError
 from pegasos.sites.policy import P
-from pegasos.snapshot import Lanes
 from pegasos.solvers import Choice
 from pegasos.solvers.auto import fixed
 from pegasos.solvers.base import SolverOf

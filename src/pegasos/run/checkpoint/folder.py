@@ -24,10 +24,10 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self
 
-from pegasos.atomic import atomic_folder
-from pegasos.checkpoint import manifest
-from pegasos.checkpoint.container import SEPARATOR, Arrays, Container, write
-from pegasos.checkpoint.errors import CheckpointError
+from pegasos.run.checkpoint import manifest
+from pegasos.run.checkpoint.container import SEPARATOR, Arrays, Container, write
+from pegasos.run.checkpoint.errors import CheckpointError
+from pegasos.util.atomic import atomic_folder
 
 _LOCK = "lock"
 _DONE = re.compile(r"done-(\d{6})")

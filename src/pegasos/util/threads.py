@@ -8,7 +8,7 @@ from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 
-from pegasos.arguments import number
+from pegasos.util.arguments import number
 
 _WORTH_THREADS = 1 << 22  # stored values x lanes; below that one core is as fast
 # joblib tells its workers by these how many threads each of them may use.

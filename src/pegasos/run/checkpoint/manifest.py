@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from pegasos import _core, sparse, threads
-from pegasos.atomic import atomic_write
-from pegasos.checkpoint.errors import CheckpointError
-from pegasos.checksums import of_arrays, of_rows
+from pegasos import _core
+from pegasos.run.checkpoint.errors import CheckpointError
+from pegasos.util import sparse, threads
+from pegasos.util.atomic import atomic_write
+from pegasos.util.checksums import of_arrays, of_rows
 
 NAME = "manifest.json"
 _FORMAT, _VERSION = "pegasos checkpoint", 7

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pegasos import sparse
+from pegasos.util import sparse
 
 _AT_ONCE = 24  # 2^ so many bytes
 
