@@ -38,6 +38,11 @@ GROUPS = {
             )
         },
     ),
+    "losses": Group(
+        "Losses",
+        "What a row loses by its margin: `loss=` takes one of these, or its name.",
+        {"pegasos.losses": ("Hinge", "SquaredHinge", "Loss", "named")},
+    ),
     "models": Group(
         "Models and files of them",
         "Saving, loading, and the formats of others.",
@@ -74,7 +79,10 @@ GROUPS = {
     ),
 }  # fmt: skip
 
-WHOLE = ("pegasos", "pegasos.dask", "pegasos.data", "pegasos.export", "pegasos.trackers")
+WHOLE = (
+    "pegasos", "pegasos.dask", "pegasos.data", "pegasos.export", "pegasos.losses",
+    "pegasos.trackers",
+)  # fmt: skip
 """Modules of which every public name has its place."""
 
 
