@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pegasos
-from pegasos.kernel import lanes
+from pegasos.kernel import tasks as lanes
 from pegasos.problem import make_problem
 from pegasos.run import driver, side_by_side
 from pegasos.run.limits import Limits

@@ -24,13 +24,13 @@ from pegasos.losses import Loss, named
 from pegasos.rows import Rows, as_rows
 from pegasos.sites import MEMORY, Blocks, Site
 from pegasos.util import threads
-from pegasos.util.arguments import floats, number
+from pegasos.util.arguments import check_sample_weight, check_scaling_range, per_lane
 
 Intercept = Literal["none", "regularized", "free"]
 """b = 0; b penalised with w through a constant feature; b not penalised."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Problem:
     """K lanes over the same rows; how they are solved is not its business."""
 
@@ -293,8 +293,8 @@ def make_problem(
         rows,
         y,
         weight,
-        _per_lane("positive class weight", positive, K, zero=True),
-        _per_lane("negative class weight", negative, K, zero=True),
+        per_lane("positive class weight", positive, K, zero=True),
+        per_lane("negative class weight", negative, K, zero=True),
         regularization(lam, C, total),
         total,
         intercept,
@@ -312,9 +312,9 @@ def regularization(
     if (lam is None) == (C is None):
         raise ValueError("give exactly one of lam and C")
     if lam is not None:
-        s = _per_lane("lam", lam, K) * total_weight
+        s = per_lane("lam", lam, K) * total_weight
     else:
-        s = 1.0 / _per_lane("C", C, K)
+        s = 1.0 / per_lane("C", C, K)
     if not (np.isfinite(s) & (s > 0)).all():
         raise ValueError("lam or C is so extreme that the regularization leaves float64")
     return s
@@ -353,8 +353,9 @@ def lanes_over(
         rows.squared_norms, loss.core, threads, targets, unit,
     )  # fmt: skip
     return Problem(
-        rows, labels, weight, positive, negative, s, total_weight, intercept, loss, threads, core,
-        lane_rows, cost, site, targets=targets, unit=unit,
+        rows=rows, labels=labels, weight=weight, positive=positive, negative=negative, s=s,
+        total_weight=total_weight, intercept=intercept, loss=loss, threads=threads, core=core,
+        lane_rows=lane_rows, cost=cost, site=site, targets=targets, unit=unit,
     )  # fmt: skip
 
 
@@ -370,50 +371,3 @@ def _sum(mask: NDArray[np.bool_], weight: NDArray[np.float64] | None) -> NDArray
     if weight is None:
         return np.asarray(np.count_nonzero(mask, axis=0), dtype=np.float64)
     return np.asarray(np.einsum("nk,nk->k", mask, weight, dtype=np.float64))
-
-
-def check_sample_weight(sample_weight: ArrayLike, n: int, lanes: int = 1) -> NDArray[np.float64]:
-    """Sample weights as (n, 1), or (n, lanes) if given per lane; finite, not all zero.
-
-    Not to be written to: they may be the caller's own.
-    """
-    weight = np.require(floats("sample_weight", sample_weight, new=False), requirements=["C", "A"])
-    if weight.ndim == 0:
-        weight = np.full(n, float(weight))
-    if weight.ndim == 1:
-        weight = weight[:, None]
-    if weight.ndim != 2 or weight.shape[0] != n or weight.shape[1] not in (1, lanes):
-        raise ValueError(
-            f"sample_weight must have one entry per row ({n}), got shape {np.shape(sample_weight)}"
-        )
-    bad = np.argwhere(~(np.isfinite(weight) & (weight >= 0)))
-    if bad.size:
-        row, lane = bad[0]
-        raise ValueError(
-            f"sample_weight must be finite and not negative, got {weight[row, lane]} at row {row}"
-        )
-    if not weight.any():
-        raise ValueError("sample_weight is zero for every row: there is nothing to learn from")
-    return weight
-
-
-def _per_lane(
-    name: str, value: ArrayLike | None, lanes: int, *, zero: bool = False
-) -> NDArray[np.float64]:
-    array = floats(name, value)
-    if array.ndim > 1 or (array.ndim == 1 and array.size != lanes):
-        raise ValueError(f"{name} must be one number or {lanes}, got shape {array.shape}")
-    bad = ~(np.isfinite(array) & ((array >= 0) if zero else (array > 0)))
-    if bad.any():
-        wanted = "finite and not negative" if zero else "finite and positive"
-        raise ValueError(f"{name} must be {wanted}, got {value!r}")
-    return np.ascontiguousarray(np.broadcast_to(array, (lanes,)))
-
-
-def check_scaling_range(value: float) -> float:
-    """The value of a constant feature; raises for one whose square leaves float64."""
-    if (
-        not 1e-150 <= number("intercept_scaling", value) <= 1e150
-    ):  # its square must be a float64, too
-        raise ValueError(f"intercept_scaling must be in 1e-150 .. 1e150, got {value}")
-    return float(value)

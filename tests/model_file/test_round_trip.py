@@ -202,7 +202,7 @@ def test_no_scikit_learn_is_imported(tmp_path):
     model_file.write(random_model(calibrated=True), tmp_path / "model")
     code = (
         "import sys, pegasos; assert 'safetensors' not in sys.modules\n"
-        "from pegasos import model_file; model = model_file.read(sys.argv[1])\n"
+        "from pegasos.model import file as model_file; model = model_file.read(sys.argv[1])\n"
         "model.predict(model.coef); model.probabilities(model.coef)\n"
         "import pegasos.export; pegasos.export.write(model, sys.argv[1] + '.txt', 'liblinear')\n"
         "assert not {'sklearn', 'onnx'} & set(sys.modules)"

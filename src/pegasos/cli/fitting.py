@@ -15,7 +15,6 @@ from pegasos.cli.reading import classes_of
 from pegasos.cli.say import class_name
 from pegasos.data.dataset import Data
 from pegasos.model.linear import LinearModel, Scheme
-from pegasos.problem import check_sample_weight
 from pegasos.run.outcome import Outcome
 from pegasos.sites import Blocks
 from pegasos.steps import Step
@@ -24,6 +23,7 @@ from pegasos.tasks.multilabel import train_labels
 from pegasos.tasks.options import checked_training
 from pegasos.tasks.training import Task, Training, train
 from pegasos.util import sparse
+from pegasos.util.arguments import check_sample_weight
 from pegasos.util.checksums import of_rows
 
 

@@ -21,7 +21,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from pegasos.certificate import Certificate
 from pegasos.data.dataset import Chunks
 from pegasos.estimators.classifier import Classifier, has_probabilities, users_level
-from pegasos.problem import check_sample_weight
 from pegasos.rows import IN_PLACE
 from pegasos.run.checkpoint.saving import Saving
 from pegasos.run.outcome import Outcome
@@ -35,6 +34,7 @@ from pegasos.tasks.offered import check_offered
 from pegasos.tasks.options import checked_training
 from pegasos.tasks.probability import Calibrator, class_probabilities, probabilities
 from pegasos.tasks.training import Task, Training, not_proven
+from pegasos.util.arguments import check_sample_weight
 from pegasos.util.checksums import of_arrays
 from pegasos.util.devices import gpu_part, is_device_array, is_tensor, to_host
 

@@ -13,13 +13,12 @@ from sklearn.utils.validation import validate_data
 from pegasos.data.dataset import Chunks
 from pegasos.estimators.base import READ_TYPES, LinearClassifier
 from pegasos.losses import Hinge, Loss
-from pegasos.problem import check_sample_weight
 from pegasos.sites import Blocks
 from pegasos.solve import check_scaling
 from pegasos.tasks.labels import class_weights
 from pegasos.tasks.offered import refusal
 from pegasos.tasks.online import Online
-from pegasos.util.arguments import number
+from pegasos.util.arguments import check_sample_weight, number
 
 _PROVEN = (
     "certificate_", "dual_gap_", "objective_", "history_", "stop_reason_", "solver_",

@@ -11,9 +11,9 @@ from sklearn.utils.validation import check_array, check_consistent_length, check
 from pegasos.certificate import Floats
 from pegasos.estimators.base import LinearClassifier
 from pegasos.estimators.stored import to_model
-from pegasos.problem import check_sample_weight
 from pegasos.report import About, Report, Rows, Scored, about_model, make
 from pegasos.tasks.decision import counted_votes
+from pegasos.util.arguments import check_sample_weight
 from pegasos.util.checksums import of_arrays
 from pegasos.util.devices import is_device_array, is_tensor, to_host
 from pegasos.wording import class_name

@@ -33,7 +33,6 @@ from pegasos.kernel.kernels import centre_of, centred
 from pegasos.kernel.layout import lane_coef, layout, sign_of
 from pegasos.kernel.points import Points
 from pegasos.kernel.tasks import KernelTask
-from pegasos.problem import check_sample_weight
 from pegasos.run.checkpoint.saving import Saving
 from pegasos.run.history import History
 from pegasos.run.interrupt import Interruption
@@ -46,7 +45,7 @@ from pegasos.tasks.decision import chosen, counted_votes
 from pegasos.tasks.labels import check_classes_weigh, class_weights
 from pegasos.tasks.probability import method_of, probabilities
 from pegasos.tasks.training import Task, not_proven
-from pegasos.util.arguments import functions
+from pegasos.util.arguments import check_sample_weight, functions
 
 _TYPES = (np.float64, np.float32)
 _MAY_DIFFER = {

@@ -1,1 +1,1 @@
-"""A trained model without its rows: ``linear`` is what predicts, ``file`` how it is saved and read."""
+"""A trained model without its rows: ``linear`` predicts, ``file`` is how it is saved and read."""

@@ -38,7 +38,7 @@ class LabelsOf(Protocol):
         """(n, K) in {-1, 0, +1} of a part's rows."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Lanes:
     """The binary problems of all parts; arrays of one entry per lane."""
 

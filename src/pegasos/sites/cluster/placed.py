@@ -321,8 +321,10 @@ def _problem(
     def lanes_with(total: Floats) -> Lanes:
         s = regularization(training.lam, C, total)
         return Lanes(
-            labels, *sides, s, total, training.intercept, scaling,
-            _step_scaling(some, training, s), training.loss, max(a["features"] for a in some),
+            labels=labels, positive=sides[0], negative=sides[1], s=s, total_weight=total,
+            intercept=training.intercept, scaling=scaling,
+            step_scaling=_step_scaling(some, training, s), loss=training.loss,
+            features=max(a["features"] for a in some),
         )  # fmt: skip
 
     def told(lanes: Lanes) -> Floats:

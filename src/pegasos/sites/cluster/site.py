@@ -158,6 +158,7 @@ def problem_on(
         np.zeros(0), lanes.loss.core, 1,
     )  # fmt: skip
     return Problem(
-        rows, labels, None, lanes.positive, lanes.negative, lanes.s, lanes.total_weight,
-        lanes.intercept, lanes.loss, 1, core, lane_rows, up + down, site,
+        rows=rows, labels=labels, weight=None, positive=lanes.positive, negative=lanes.negative,
+        s=lanes.s, total_weight=lanes.total_weight, intercept=lanes.intercept, loss=lanes.loss,
+        threads=1, core=core, lane_rows=lane_rows, cost=up + down, site=site,
     )  # fmt: skip

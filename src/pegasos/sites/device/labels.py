@@ -9,9 +9,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from pegasos.problem import check_sample_weight
 from pegasos.sites.device.arrays import as_tensor
-from pegasos.util.arguments import floats
+from pegasos.util.arguments import check_sample_weight, floats
 
 
 def signs_of(y: Any, n: int, device: torch.device) -> tuple[Tensor, bool]:

@@ -46,6 +46,7 @@ def device_problem(
     sides = positive * up, negative * down
     site = DeviceSite(Lanes(y, weights, kept, np.arange(K), sides), rows.resident)
     return Problem(
-        rows, np.zeros((0, K), dtype=np.int8), None, positive, negative, s(total), total,
-        intercept, loss, 1, cast(Any, None), lane_rows, sides[0] + sides[1], site,
+        rows=rows, labels=np.zeros((0, K), dtype=np.int8), weight=None, positive=positive,
+        negative=negative, s=s(total), total_weight=total, intercept=intercept, loss=loss,
+        threads=1, core=cast(Any, None), lane_rows=lane_rows, cost=sides[0] + sides[1], site=site,
     )  # fmt: skip
