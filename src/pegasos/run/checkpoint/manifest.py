@@ -100,7 +100,9 @@ def read(folder: Path) -> dict[str, Any]:
         raise CheckpointError(path, f"makes no sense ({error}). Train anew") from None
     if about.get("format") != _FORMAT or about.get("version") != _VERSION:
         raise CheckpointError(
-            path, f"has format version {about.get('version')}; this pegasos reads {_VERSION}"
+            path,
+            f"has format version {about.get('version')}; this pegasos reads {_VERSION}. "
+            "Resume with the pegasos that wrote it, or train anew",
         )
     parts = {"package": str, "kernels": str, "told": bool, "data": dict, "parameters": dict}
     wrong = [name for name, kind in parts.items() if not isinstance(about.get(name), kind)]
