@@ -234,7 +234,8 @@ def test_forged_sizes_take_no_memory_either(tmp_path):
     meta |= {"features": 10**15, "classes": "text", "coef": {"given": "dense", "stored": "csr"}}
     path.write_bytes(pack(meta, arrays, "0"))
     code = (
-        "import resource, sys; from pegasos.model import file as model_file; import safetensors.numpy\n"
+        "import resource, sys, safetensors.numpy\n"
+        "from pegasos.model import file as model_file\n"
         "used = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()\n"
         "resource.setrlimit(resource.RLIMIT_AS, (used + 300_000_000,) * 2)\n"
         "model = model_file.read(sys.argv[1])\n"
@@ -249,7 +250,8 @@ def test_reading_takes_about_twice_the_file(tmp_path):
     model_file.write(replace(random_model(features=500_000)), path)
     size = path.stat().st_size
     code = (
-        "import resource, sys; from pegasos.model import file as model_file; import safetensors.numpy\n"
+        "import resource, sys, safetensors.numpy\n"
+        "from pegasos.model import file as model_file\n"
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
         "model_file.read(sys.argv[1])\n"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)"
