@@ -117,6 +117,10 @@ class Site(ABC):
         """Sums over what parts hold (d + 1, ...) become those over rows, in place."""
 
     # Second-order solvers.
+    def worth_certifying(self, method: RowMethod) -> float:  # noqa: ARG002
+        """Times tol: what an estimate of a method has to be within to be worth a certificate."""
+        return Passes.worth_certifying
+
     def lanes_at_once(self, method: RowMethod, problem: Problem) -> int:  # noqa: ARG002
         """How many lanes the passes of a method take together."""
         return 1

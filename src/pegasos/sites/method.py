@@ -62,12 +62,17 @@ class Pass:
         """Merge what the core returned into arrays by the replies' names, in place."""
         if not self.replies:
             return
-        numbers = np.atleast_1d(np.asarray(found, dtype=np.float64))
+        numbers = np.array(found, dtype=np.float64, ndmin=1)
+        if lanes:
+            numbers = numbers[:, None]
+        if len(self.replies) == 1:
+            name, how, _ = self.replies[0]
+            merge_into(how, into[name], numbers)
+            return
         at = 0
         for name, how, size in self.replies:
-            some = numbers[at : at + size]
+            merge_into(how, into[name], numbers[at : at + size])
             at += size
-            merge_into(how, into[name], some[:, None] if lanes else some)
 
 
 def merge_into(how: Merge, total: Floats, more: Floats) -> None:

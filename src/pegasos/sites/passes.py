@@ -127,10 +127,12 @@ class LocalPasses(Passes):
         self, name: str, lo: int, hi: int, into: Mapping[str, Floats] = NONE, /, **arguments: Any
     ) -> None:
         """One call of the core, which adds to the arrays themselves."""
-        what = self.method.passes[name]
-        lanes = self.method.lanes
-        given = [one_lane(arguments[a]) if lanes else arguments[a] for a in what.takes]
-        given += self.added_to(what, into).values()
+        what, lanes = self.method.passes[name], self.method.lanes
+        given = [arguments[a] for a in what.takes]
+        if lanes:
+            given = [one_lane(a) for a in given]
+        if what.adds:
+            given += self.added_to(what, into).values()
         what.collect(getattr(self.core, name)(lo, hi, *given), into, lanes=lanes)
 
     def swap(self, lanes: Bools) -> None:  # noqa: ARG002 - there is but one

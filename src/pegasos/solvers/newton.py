@@ -170,9 +170,9 @@ class Newton(Solver):
             return np.full(problem.lanes, np.inf)
         return point_gap(problem, state)
 
-    def worth_certifying(self, problem: Problem, state: State) -> float:
+    def worth_certifying(self, problem: Problem, state: State) -> float:  # noqa: ARG002
         """What a certificate costs, the site's passes know."""
-        return self.passes(problem, state).worth_certifying
+        return problem.site.worth_certifying(ROWS)
 
     def stalled(self, problem: Problem, state: State) -> bool:  # noqa: ARG002
         """Whether nothing is left to gain, or nothing was gained for long."""

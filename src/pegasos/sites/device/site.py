@@ -100,6 +100,10 @@ class DeviceSite(Site):
         """Counted where the labels are."""
         return self.lanes.sides
 
+    def worth_certifying(self, method: RowMethod) -> float:
+        """As its passes say."""
+        return FUSED[method.name].worth_certifying
+
     def lanes_at_once(self, method: RowMethod, problem: Problem) -> int:
         """As many as its passes take."""
         return FUSED[method.name].lanes_at_once(problem)
