@@ -115,3 +115,7 @@ def _draw(X: Any, y: Any, rows: list[Any], path: Path) -> None:
     axes.legend(fontsize=8)
     figure.savefig(path, dpi=120)
     plt.close(figure)
+
+
+if __name__ == "__main__":
+    run()

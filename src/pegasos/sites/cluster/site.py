@@ -61,17 +61,6 @@ class ClusterSite(Site):
         """Whether all parts are arrays."""
         return self.arrays
 
-    def part(
-        self,
-        problem: Problem,
-        lo: int,
-        hi: int,
-        only: NDArray[np.bool_] | None = None,
-        ahead: int | None = None,
-    ) -> tuple[_core.Problem, int, int]:
-        """None comes here."""
-        raise NotImplementedError(f"rows stay {self.where}")
-
     def refusal(self, solver: Any) -> str | None:
         """It makes passes over the rows, and steps on parts as if the others stood still."""
         if solver.by_passes or isinstance(solver, LocalSteps):
