@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
+from concurrent.futures import Future
+from concurrent.futures import wait as done_in
 from typing import Any
 
 from pegasos.run.interrupt import Interruption
 from pegasos.sites.cluster.health import Health
 from pegasos.sites.errors import ClusterError, InterruptedSiteError, WorkersLostError
 
-_POLL = 0.5  # seconds between two looks at the workers
+POLL = 0.5  # seconds between two looks at the workers
 
 
 class Watcher:
     """Waits; raises when workers are lost meanwhile, or Ctrl-C is pressed."""
 
-    def __init__(self, client: Any, timeout: float, interruption: Interruption) -> None:
-        """Know nothing of the workers yet."""
+    def __init__(
+        self, client: Any, timeout: float, interruption: Interruption, poll: float = POLL
+    ) -> None:
+        """Know nothing of the workers yet; look at them every ``poll`` seconds."""
         self.client, self.timeout, self.interruption = client, timeout, interruption
+        self.poll = poll
         self.health = Health(client, timeout)
 
     def workers(self) -> list[str]:
@@ -33,7 +39,7 @@ class Watcher:
                     f"no worker has been there for {self.timeout:g} s: start some, or raise timeout"
                 )
             self.check_interrupt()
-            time.sleep(_POLL)
+            time.sleep(self.poll)
 
     def done(self, future: Any) -> bool:
         """Whether a task is done, after a moment; raises what it failed with."""
@@ -42,7 +48,7 @@ class Watcher:
         self.check_interrupt()
         try:
             with self.client.as_current():
-                wait([future], timeout=_POLL)
+                wait([future], timeout=self.poll)
         except TimeoutError:
             return False
         if future.status == "error":
@@ -68,14 +74,29 @@ class Watcher:
     def result(self, future: Any, workers: set[str]) -> Any:
         """What a task returned."""
         self.wait(future, workers)
-        while True:
-            try:
-                return future.result(timeout=_POLL)
-            except TimeoutError:
+        try:
+            fetched = self._fetched(future)
+            while not done_in((fetched,), timeout=self.poll).done:
                 self.check(workers)
-            except Exception as error:  # it is done: what fails is to fetch it
-                self.check(workers, now=True)
-                raise WorkersLostError(set()) from error
+            return fetched.result()
+        except (WorkersLostError, ClusterError, InterruptedSiteError):
+            raise
+        except Exception as error:  # it is done: what fails is to fetch it
+            self.check(workers, now=True)
+            raise WorkersLostError(set()) from error
+
+    def _fetched(self, future: Any) -> Future[Any]:
+        """What will have the value of a task that is done.
+
+        ``future.result(timeout=...)`` would cancel the fetch when the time is over. Threads share
+        fetches that wait, and Dask attaches all later ones to the one that was cancelled.
+        """
+        fetch = self.client.gather(future, asynchronous=True)
+        try:
+            return asyncio.run_coroutine_threadsafe(fetch, self.client.loop.asyncio_loop)
+        except RuntimeError:  # the loop is closed
+            fetch.close()
+            raise
 
     def check(self, workers: set[str], *, now: bool = False) -> None:
         """Raise if some of the workers are lost."""
