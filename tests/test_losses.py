@@ -83,7 +83,7 @@ def test_every_loss_has_its_name_and_its_core():
     assert {loss.core for loss in EVERY} == {_core.Loss.HINGE, _core.Loss.SQUARED_HINGE}
     for loss in EVERY:
         assert named(loss) is loss
-        assert pickle.loads(pickle.dumps(loss)) == loss
+        assert pickle.loads(pickle.dumps(loss)) == loss  # as it travels to workers
     assert pegasos.losses is losses
 
 

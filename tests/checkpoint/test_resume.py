@@ -6,11 +6,11 @@ from functools import partial
 
 import numpy as np
 import pytest
+from tests.checkpoint.killed import Killed, killing
 
 import pegasos
 from pegasos import SGDM, DualCoordinate, InteriorPoint, Newton, Pegasos
 from pegasos.data.chunks import ArrayChunks
-from pegasos.run.checkpoint.folder import Checkpoint
 from pegasos.testing.toys import toy
 
 SOLVERS = [
@@ -21,33 +21,12 @@ SOLVERS = [
 EACH = pytest.mark.parametrize("solver", SOLVERS, ids=str)
 
 
-class Killed(BaseException):
-    pass
-
-
 @pytest.fixture
 def kill(monkeypatch):
-    """``kill(k)``: the process "dies" right after it has written a state or outcome k times."""
     rng = np.random.default_rng(0)
     monkeypatch.setattr("pegasos.run.schedule.first_slice", lambda _: 3)
     monkeypatch.setattr("pegasos.run.schedule.next_slice", lambda *_: int(rng.integers(1, 300)))
-    monkeypatch.setattr("os.fsync", lambda _: None)  # power does not fail here
-    left = [-1]
-    for name in ("save", "finish"):
-        plain = getattr(Checkpoint, name)
-
-        def counted(self, *arguments, plain=plain):
-            plain(self, *arguments)
-            left[0] -= 1
-            if left[0] == 0:
-                raise Killed
-
-        monkeypatch.setattr(Checkpoint, name, counted)
-
-    def set_moment(k):
-        left[0] = k
-
-    return set_moment
+    return killing(monkeypatch)
 
 
 def in_pieces(kill, run, folder, saves):

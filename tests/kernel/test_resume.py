@@ -10,42 +10,21 @@ from scipy import sparse
 from sklearn.datasets import make_classification
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
+from tests.checkpoint.killed import Killed, killing
 
 import pegasos
 from pegasos import CheckpointError
 from pegasos.kernel.hand import Hand
 from pegasos.run.checkpoint import container
 from pegasos.run.checkpoint.container import Container
-from pegasos.run.checkpoint.folder import Checkpoint
 from pegasos.run.interrupt import Interruption
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
-class Killed(BaseException):
-    pass
-
-
 @pytest.fixture
 def kill(monkeypatch):
-    """``kill(k)``: the process "dies" right after it has written a state or outcome k times."""
-    monkeypatch.setattr("os.fsync", lambda _: None)  # power does not fail here
-    left = [-1]
-    for name in ("save", "finish"):
-        plain = getattr(Checkpoint, name)
-
-        def counted(self, *arguments, plain=plain):
-            plain(self, *arguments)
-            left[0] -= 1
-            if left[0] == 0:
-                raise Killed
-
-        monkeypatch.setattr(Checkpoint, name, counted)
-
-    def set_moment(k):
-        left[0] = k
-
-    return set_moment
+    return killing(monkeypatch)
 
 
 def data(n=400, d=6, classes=2, seed=0):

@@ -42,19 +42,19 @@ class TextStep:
         *,
         min_df: int | float = 1,
         max_features: int | None = None,
-        **options: Any,
+        **fields: Any,
     ) -> TextStep:
-        """Learn the vocabulary and its idf; ``options`` are fields of TextStep.
+        """Learn the vocabulary and its idf; ``fields`` are those of TextStep.
 
         ``min_df`` and ``max_features`` prune the vocabulary as scikit-learn's do.
         """
-        step = cls(method, **options)  # type: ignore[arg-type]
+        step = cls(method, **fields)  # type: ignore[arg-type]
         step._check()
         if method == "hashing":
             if min_df != 1 or max_features is not None:
                 raise ValueError("hashing has no vocabulary: min_df and max_features prune nothing")
             return step
-        if "features" in options:
+        if "features" in fields:
             raise ValueError("features is for hashing; max_features bounds a vocabulary")
         vectorizer = step._tfidf(min_df=min_df, max_features=max_features)
         vectorizer.fit(texts)
@@ -148,7 +148,13 @@ class TextStep:
         vectorizer.idf_ = self.idf
         return vectorizer
 
-    def _tfidf(self, **options: Any) -> Any:
+    def _tfidf(
+        self,
+        *,
+        min_df: int | float = 1,
+        max_features: int | None = None,
+        vocabulary: dict[str, int] | None = None,
+    ) -> Any:
         from sklearn.feature_extraction.text import TfidfVectorizer
 
         return TfidfVectorizer(
@@ -156,7 +162,9 @@ class TextStep:
             ngram_range=self.ngrams,
             lowercase=self.lowercase,
             sublinear_tf=self.sublinear,
-            **options,
+            min_df=min_df,
+            max_features=max_features,
+            vocabulary=vocabulary,
         )
 
 
