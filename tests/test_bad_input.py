@@ -5,9 +5,9 @@ import warnings
 import numpy as np
 import pytest
 from scipy import sparse
+from tests.common.toys import toy
 
 import pegasos
-from pegasos.testing.toys import toy
 
 DATA = toy(30, 5, seed=3)
 X, Y = DATA.X, DATA.Y[:, 0]

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.common import reference
+from tests.common.toys import separable, toy
 
 import pegasos
 from pegasos import _core
 from pegasos.certificate import GapSums, certificate, certify
 from pegasos.losses import named
 from pegasos.problem import make_problem
-from pegasos.testing import reference
-from pegasos.testing.toys import separable, toy
 
 MODES = ["none", "regularized", "free"]
 

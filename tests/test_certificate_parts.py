@@ -6,12 +6,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from scipy import sparse
+from tests.common.toys import toy
 
 from pegasos import certificate as parts
 from pegasos.certificate import Certificate, GaveUp, certify, relative_gap
 from pegasos.problem import make_problem
 from pegasos.sites.memory import Memory
-from pegasos.testing.toys import toy
 
 MODES = ["none", "regularized", "free"]
 LOSSES = ["hinge", "squared_hinge"]

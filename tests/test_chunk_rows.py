@@ -6,6 +6,8 @@ import time
 import numpy as np
 import pytest
 from scipy import sparse
+from tests.common.pieces import Uneven
+from tests.common.toys import separable
 
 import pegasos
 from pegasos.data.chunks import ArrayChunks, CacheChunks, spill
@@ -17,8 +19,6 @@ from pegasos.run.limits import Limits
 from pegasos.run.options import RunOptions
 from pegasos.sites.chunk_rows import ChunkRows
 from pegasos.solvers import DualCoordinate
-from pegasos.testing.pieces import Uneven
-from pegasos.testing.toys import separable
 
 
 @pytest.fixture(scope="module")

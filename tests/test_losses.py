@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from sklearn.base import clone
+from tests.common.toys import toy
 
 import pegasos
 from pegasos import _core, losses
@@ -15,7 +16,6 @@ from pegasos.certificate import certify
 from pegasos.losses import LOSSES, Hinge, SquaredHinge, named
 from pegasos.problem import lanes_over, make_problem
 from pegasos.solvers import DualCoordinate, InteriorPoint, Newton
-from pegasos.testing.toys import toy
 
 
 def rows(n, d, seed):

@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
+from tests.common.runs import pausing
+from tests.common.toys import toy
 
 import pegasos
 from pegasos.certificate import Certificate
 from pegasos.data.synthetic import make_news
 from pegasos.run.history import Pace, Record
 from pegasos.run.progress import PlainProgress, ProgressLine, Watch
-from pegasos.testing.runs import pausing
-from pegasos.testing.toys import toy
 
 
 def record(epoch, seconds, gap):

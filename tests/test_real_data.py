@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_svmlight_file
 from sklearn.svm import LinearSVC as PeerLinearSVC
+from tests.common.reference import margin_perceptron
 
 import pegasos
-from pegasos.testing.reference import margin_perceptron
 
 FOLDER = os.environ.get("PEGASOS_DATA")
 pytestmark = pytest.mark.skipif(FOLDER is None, reason="PEGASOS_DATA is not set")

@@ -7,11 +7,11 @@ import tracemalloc
 import numpy as np
 import pytest
 from scipy import sparse
+from tests.common.toys import toy
 
 import pegasos
 from pegasos import _core, rows
 from pegasos.rows import as_rows
-from pegasos.testing.toys import toy
 
 DATA = toy(60, 8, seed=1)
 Y = DATA.Y[:, 0]

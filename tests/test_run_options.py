@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+from tests.common.toys import toy
 
 import pegasos
 from pegasos.kernel import tasks as lanes
@@ -12,7 +13,6 @@ from pegasos.run import driver, side_by_side
 from pegasos.run.limits import Limits
 from pegasos.run.options import RunOptions
 from pegasos.sites.memory import Memory
-from pegasos.testing.toys import toy
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((150, 6))

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.common import reference
+from tests.common.runs import pausing
+from tests.common.toys import toy
 
 import pegasos
 from pegasos import SGDM, DualCoordinate, Pegasos
 from pegasos.problem import make_problem
 from pegasos.solvers import order
-from pegasos.testing import reference
-from pegasos.testing.runs import pausing
-from pegasos.testing.toys import toy
 
 SOLVERS = [
     DualCoordinate(), pegasos.SGDR(), pegasos.SGDS(), SGDM(), SGDM(multiplicity=3), Pegasos(),

@@ -5,6 +5,8 @@ import warnings
 
 import numpy as np
 import pytest
+from tests.common.pieces import Uneven
+from tests.common.toys import toy
 
 import pegasos
 from pegasos.data.chunks import ArrayChunks
@@ -12,8 +14,6 @@ from pegasos.losses import SquaredHinge
 from pegasos.problem import make_problem
 from pegasos.run.checkpoint.errors import CheckpointError
 from pegasos.sites.chunk_rows import ChunkRows
-from pegasos.testing.pieces import Uneven
-from pegasos.testing.toys import toy
 
 solving = importlib.import_module("pegasos.solve")  # the name in the package is the function
 DATA = toy(60, 5, seed=1)

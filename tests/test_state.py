@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.common.toys import toy
 
 import pegasos
 from pegasos import _core
@@ -11,7 +12,6 @@ from pegasos.problem import make_problem
 from pegasos.sites.chunk_rows import ChunkRows
 from pegasos.solvers import CrammerSinger, stream
 from pegasos.state import COUNTS, Field, State, below, equal_to, permutation
-from pegasos.testing.toys import toy
 
 SIZES = {"rows": 6, "lanes": 3, "weights": 4, "padded": 8}
 FIELDS = (

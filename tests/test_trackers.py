@@ -6,12 +6,12 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from tests.common.toys import toy
 
 import pegasos
 from pegasos import trackers
 from pegasos.certificate import Certificate
 from pegasos.run.history import Record
-from pegasos.testing.toys import toy
 
 data = toy(400, 6, seed=0)
 y = data.Y[:, 0]

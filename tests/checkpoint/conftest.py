@@ -1,7 +1,7 @@
 import pytest
+from tests.common.runs import OPTIONS, X, Y
 
 import pegasos
-from pegasos.testing.runs import OPTIONS, X, Y
 
 
 @pytest.fixture

@@ -8,12 +8,12 @@ import sys
 
 import numpy as np
 import pytest
+from tests.common.runs import OPTIONS, X, Y, pausing
 
 import pegasos
 from pegasos import CheckpointError
 from pegasos.run.checkpoint import container
 from pegasos.run.checkpoint.folder import Checkpoint
-from pegasos.testing.runs import OPTIONS, X, Y, pausing
 
 
 def test_an_existing_checkpoint_is_not_replaced(begun):

@@ -5,6 +5,8 @@ import shutil
 import numpy as np
 import pytest
 from scipy import sparse
+from tests.common.runs import OPTIONS, X, Y
+from tests.common.toys import toy
 
 import pegasos
 from pegasos import CheckpointError, _core
@@ -13,8 +15,6 @@ from pegasos.run.checkpoint import container
 from pegasos.run.checkpoint.container import Container
 from pegasos.sites.memory import Memory
 from pegasos.solvers import interior_phases, newton_phases
-from pegasos.testing.runs import OPTIONS, X, Y
-from pegasos.testing.toys import toy
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,11 @@ from functools import partial
 import numpy as np
 import pytest
 from tests.checkpoint.killed import Killed, killing
+from tests.common.toys import toy
 
 import pegasos
 from pegasos import SGDM, DualCoordinate, InteriorPoint, Newton, Pegasos
 from pegasos.data.chunks import ArrayChunks
-from pegasos.testing.toys import toy
 
 SOLVERS = [
     DualCoordinate(), InteriorPoint(), Newton(), pegasos.SGDR(), pegasos.SGDS(), SGDM(),

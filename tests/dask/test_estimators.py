@@ -10,13 +10,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from tests.common.chunked import blocks, text, toy
+from tests.common.toys import separable
 
 import pegasos
 import pegasos.dask
 from pegasos.sites.cluster.placed import OfParts
 from pegasos.sites.placed import Dealt
-from pegasos.testing.chunked import blocks, text, toy
-from pegasos.testing.toys import separable
 
 
 def agree(model, local, tol):

@@ -13,10 +13,10 @@ from typing import ClassVar
 import dask
 import numpy as np
 import pytest
+from tests.common.chunked import made_part, made_whole
 
 import pegasos
 import pegasos.dask
-from pegasos.testing.chunked import made_part, made_whole
 
 TIMEOUT = 4.0  # seconds without a sign of life
 WORKERS = 3

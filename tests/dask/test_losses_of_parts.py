@@ -5,12 +5,12 @@ import time
 import dask.array as da
 import numpy as np
 import pytest
+from tests.common.chunked import blocks, text, toy
 
 import pegasos
 import pegasos.dask
 from pegasos.sites.cluster.cluster import Cluster
 from pegasos.sites.errors import PartsLostError
-from pegasos.testing.chunked import blocks, text, toy
 
 
 @pytest.mark.parametrize("command", ["run_pass", "gap_sums"])

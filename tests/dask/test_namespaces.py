@@ -10,10 +10,10 @@ from contextlib import ExitStack
 import dask
 import numpy as np
 import pytest
+from tests.common.chunked import made_part, made_whole
 
 import pegasos
 import pegasos.dask
-from pegasos.testing.chunked import made_part, made_whole
 
 WORKERS = 4
 

@@ -10,13 +10,13 @@ import dask
 import dask.array as da
 import numpy as np
 import pytest
+from tests.common.chunked import blocks, text
 
 import pegasos
 import pegasos.dask
 from pegasos.sites.cluster.cluster import Cluster
 from pegasos.sites.cluster.compressed import compress, expand
 from pegasos.sites.merge import Thin, dense, merge, thin
-from pegasos.testing.chunked import blocks, text
 
 
 def sent(dask_worker):
@@ -110,7 +110,7 @@ def test_workers_that_join_are_given_rows():
 SCRIPT = """
 import dask.array as da, pegasos.dask, warnings
 from distributed import Client, LocalCluster
-from pegasos.testing.chunked import blocks, text
+from tests.common.chunked import blocks, text
 warnings.simplefilter("ignore")
 if __name__ == "__main__":
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0",

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from tests.common.chunked import toy
 
 import pegasos
 import pegasos.dask
 from pegasos.sites.cluster import placed
 from pegasos.sites.errors import ClusterError, InterruptedSiteError
-from pegasos.testing.chunked import toy
 
 QUICK = {"C": 0.1, "solver": "dual", "tol": 0.05, "random_state": 0}
 CLASSES = np.array(["ant", "bee", "cow", "dog"])

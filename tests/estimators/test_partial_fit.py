@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from tests.common.reference import margin_perceptron
 
 import pegasos
-from pegasos.testing.reference import margin_perceptron
 
 
 def data(n=400, classes=2, seed=0):

@@ -11,12 +11,12 @@ from sklearn.datasets import make_blobs, make_classification, make_multilabel_cl
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
+from tests.common.models import random_model
 
 import pegasos
 from pegasos import LinearSVC, LinearSVCCV
 from pegasos.estimators.stored import to_model
 from pegasos.model import file as model_file
-from pegasos.testing.models import random_model
 
 CLASSES = {
     "int": np.array([3, 5, 9]),

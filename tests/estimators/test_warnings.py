@@ -5,9 +5,9 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
+from tests.common.toys import toy
 
 import pegasos
-from pegasos.testing.toys import toy
 
 
 @pytest.mark.parametrize("classes", [2, 3])

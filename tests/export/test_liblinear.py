@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy import sparse
+from tests.common.models import random_model
 
 import pegasos
 from pegasos import export
 from pegasos.estimators.stored import to_model
 from pegasos.export import ExportError, ModelFileError, liblinear
-from pegasos.testing.models import random_model
 
 peer = pytest.importorskip(
     "liblinear.liblinearutil", reason="the package liblinear-official is not installed"

@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.common.models import CLASSES, random_model
 
 import pegasos
 from pegasos import export
 from pegasos.estimators.stored import to_model
 from pegasos.export import ExportError
 from pegasos.tasks.probability import Sigmoid
-from pegasos.testing.models import CLASSES, random_model
 
 pytest.importorskip("onnx", reason="the package onnx is not installed")
 runtime = pytest.importorskip("onnxruntime", reason="the package onnxruntime is not installed")

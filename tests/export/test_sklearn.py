@@ -8,10 +8,10 @@ import pytest
 from sklearn.datasets import make_blobs
 from sklearn.multiclass import OneVsOneClassifier
 from sklearn.svm import LinearSVC as PeerLinearSVC
+from tests.common.models import random_model
 
 from pegasos import LinearSVC, LinearSVCCV, export
 from pegasos.export import ExportError
-from pegasos.testing.models import random_model
 
 
 @pytest.mark.parametrize("scheme", ["ovr", "ovo", "crammer_singer"])

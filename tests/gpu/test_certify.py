@@ -5,12 +5,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import torch
+from tests.common.toys import toy
 
 import pegasos
 from pegasos.certificate import certify
 from pegasos.sites.device.intercepts import best_intercepts
 from pegasos.sites.device.lanes import Duals
-from pegasos.testing.toys import toy
 
 MODES = ["none", "regularized", "free"]
 LOSSES = ["hinge", "squared_hinge"]

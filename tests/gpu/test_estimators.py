@@ -9,9 +9,9 @@ import torch
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score
+from tests.common.toys import toy
 
 import pegasos
-from pegasos.testing.toys import toy
 
 TOL = 1e-6
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from tests.common.toys import toy
 
 import pegasos
 from pegasos.gpu import predicting
@@ -12,7 +13,6 @@ from pegasos.sites.device.formulas import Direction, Fixed, Row
 from pegasos.sites.device.kernels import certify, interior, newton
 from pegasos.sites.device.kernels import rows as row_kernels
 from pegasos.sites.device.losses import LOSSES
-from pegasos.testing.toys import toy
 
 KINDS = [torch.float64, torch.float32, torch.float16, torch.bfloat16]
 # Rows and features: fewer than a tile, and more than all programs take at once.

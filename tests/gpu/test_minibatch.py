@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from tests.common.pieces import Uneven
+from tests.common.toys import toy
 
 import pegasos
-from pegasos.testing.pieces import Uneven
-from pegasos.testing.toys import toy
 
 
 @pytest.mark.parametrize("sampling", ["iid", "permute", "cycle"])

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 from sklearn.model_selection import StratifiedKFold
+from tests.common.toys import toy
 
 import pegasos
 from pegasos.tasks.training import Training
-from pegasos.testing.toys import toy
 
 TOL = 1e-6
 

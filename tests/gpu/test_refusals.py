@@ -6,9 +6,9 @@ import sys
 import numpy as np
 import pytest
 import torch
+from tests.common.toys import toy
 
 import pegasos
-from pegasos.testing.toys import toy
 from pegasos.util.devices import gpu_part
 
 CPU = torch.device("cpu")

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from tests.common.toys import separable, toy
 
 import pegasos
 from pegasos.sites.device.gram import LEVELS, Precision, sampled
@@ -12,7 +13,6 @@ from pegasos.sites.device.interior import InteriorPasses
 from pegasos.sites.device.lanes import costs_of, lanes_of
 from pegasos.sites.device.site import COSTS
 from pegasos.solvers import choice_of
-from pegasos.testing.toys import separable, toy
 
 MODES = ["none", "regularized", "free"]
 LOSSES = ["hinge", "squared_hinge"]

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 import torch
 from scipy import sparse
+from tests.common.pieces import Uneven
+from tests.common.toys import toy
 
 import pegasos
 from pegasos.certificate import certify
@@ -19,8 +21,6 @@ from pegasos.sites.device.problem import device_problem
 from pegasos.sites.device.rows import device_rows
 from pegasos.sites.device.stream import Stream
 from pegasos.solvers import by_name, choice_of
-from pegasos.testing.pieces import Uneven
-from pegasos.testing.toys import toy
 
 CPU = torch.device("cpu")
 

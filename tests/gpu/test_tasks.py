@@ -5,10 +5,10 @@ import pytest
 import torch
 from scipy import sparse
 from sklearn.metrics import accuracy_score
+from tests.common.toys import toy
 
 import pegasos
 from pegasos.solvers import InteriorPoint
-from pegasos.testing.toys import toy
 
 TOL = 1e-6
 

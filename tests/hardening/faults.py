@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from tests.common.models import random_model
 from tests.hardening.campaign import NO_CASE, Campaign
 
 from pegasos import export
 from pegasos.data import convert
 from pegasos.model import file as model_file
-from pegasos.testing.models import random_model
 
 _SHORT = -1  # the call does half of what it was asked for
 FAULTS = (

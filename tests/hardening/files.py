@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from tests.common.models import random_model
+from tests.common.runs import OPTIONS, X, Y
 from tests.hardening.campaign import Campaign, drawn, mutated
 
 import pegasos
@@ -30,8 +32,6 @@ from pegasos.model.file.container import sealed
 from pegasos.model.file.errors import WrongContent
 from pegasos.run.checkpoint import container
 from pegasos.solvers import SOLVERS
-from pegasos.testing.models import random_model
-from pegasos.testing.runs import OPTIONS, X, Y
 from pegasos.util.sparse import issparse
 
 

@@ -6,12 +6,12 @@ from scipy import sparse
 from sklearn.datasets import make_classification
 from sklearn.kernel_approximation import Nystroem
 from sklearn.metrics.pairwise import rbf_kernel
+from tests.common.reference import primal
 
 import pegasos
 from pegasos.kernel import maps
 from pegasos.kernel.kernels import Kernel
 from pegasos.kernel.maps import MappedRows, make_map
-from pegasos.testing.reference import primal
 
 KERNEL = Kernel("rbf", 0.2)
 

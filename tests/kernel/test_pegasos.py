@@ -5,13 +5,13 @@ import pytest
 from sklearn.datasets import make_classification
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
+from tests.common.reference import kernel_pegasos
 
 import pegasos
 from pegasos.kernel.gram import KernelGram, MatrixGram, ShiftedGram
 from pegasos.kernel.kernels import Kernel
 from pegasos.kernel.pegasos import KernelPegasos
 from pegasos.kernel.problem import KernelProblem
-from pegasos.testing.reference import kernel_pegasos
 
 
 def problem(n=60, C=0.5, shifted=False, matrix=False, seed=0):

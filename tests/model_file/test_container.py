@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.common.models import random_model
 
 import pegasos
 from pegasos.model import file as model_file
 from pegasos.model.file import ModelFileError, NewerFormatError, container
 from pegasos.model.file.container import pack, sealed, unpack
 from pegasos.model.file.errors import WrongContent
-from pegasos.testing.models import random_model
 
 ARRAYS = {"a": np.arange(6.0).reshape(2, 3), "b": np.array([1, 2], np.int8)}
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
+from tests.common.models import random_model, same
 from tests.hardening.campaign import mutated
 
 from pegasos import export
@@ -20,7 +21,6 @@ from pegasos.model.file import ModelFileError, NewerFormatError
 from pegasos.model.file.container import MOST_HEADER, pack, sealed
 from pegasos.model.file.contents import decode, encode
 from pegasos.model.file.errors import WrongContent
-from pegasos.testing.models import random_model, same
 
 
 def written(path, model=None):

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy import sparse
+from tests.common.models import random_model, same
 
 from pegasos.certificate import Certificate
 from pegasos.model.file import ModelFileError, NewerFormatError
@@ -22,7 +23,6 @@ from pegasos.model.file.contents import decode, encode
 from pegasos.model.file.errors import WrongContent
 from pegasos.model.file.plain import dumps, from_plain, loads, to_plain
 from pegasos.tasks.probability import Isotonic
-from pegasos.testing.models import random_model, same
 
 
 @pytest.mark.parametrize("kind", [ModelFileError, NewerFormatError])

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from safetensors import safe_open
 from safetensors.numpy import load_file
 from scipy import sparse
+from tests.common.models import CLASSES, random_model, same
 
 from pegasos.certificate import Certificate
 from pegasos.model import file as model_file
@@ -19,7 +20,6 @@ from pegasos.model.file import ModelFileError
 from pegasos.model.file.contents import decode, encode
 from pegasos.model.file.plain import dumps, from_plain, loads, to_plain
 from pegasos.model.linear import LinearModel
-from pegasos.testing.models import CLASSES, random_model, same
 
 
 @st.composite

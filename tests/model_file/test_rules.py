@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy import sparse
+from tests.common.models import random_model, same
 
 from pegasos.certificate import Certificate
 from pegasos.model.file.check import check_model
@@ -12,7 +13,6 @@ from pegasos.model.file.contents import decode, encode
 from pegasos.model.file.errors import WrongContent
 from pegasos.model.file.plain import dumps, loads
 from pegasos.tasks.probability import Isotonic, Sigmoid
-from pegasos.testing.models import random_model, same
 
 
 @pytest.mark.parametrize("csr", [False, True])

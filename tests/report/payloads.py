@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 import numpy as np
+from tests.common.models import random_model
 
 from pegasos.report import Rows, Scored, about_model, make
-from pegasos.testing.models import random_model
 
 MARK = "pegasosOwned"  # what a payload that runs would set on the window
 

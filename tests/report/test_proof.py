@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.common.models import random_model
 from tests.report.reading import parsed, section
 
 from pegasos.certificate import Certificate
 from pegasos.report import Rows, Scored, about_model, make, proof
-from pegasos.testing.models import random_model
 
 STRANGE = [np.nan, np.inf, -np.inf, -1.0, 0.0, 1e-320, 1e308]
 

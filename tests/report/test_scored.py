@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from tests.common.models import random_model
 
 from pegasos.report import Scored, about_model
 from pegasos.report.worst import misled
-from pegasos.testing.models import random_model
 
 
 def three(n=200, seed=0):

@@ -7,11 +7,11 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from tests.common import reference
+from tests.common.toys import toy
 
 import pegasos
 from pegasos.solvers import Solver
-from pegasos.testing import reference
-from pegasos.testing.toys import toy
 
 SOLVERS: dict[str, Solver] = {
     "dual": pegasos.DualCoordinate(),

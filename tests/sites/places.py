@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from tests.common.pieces import Uneven
 from tests.sites.cells import FEATURES, SOLVERS, Cell, Rows, rows_of
 from tests.sites.listed import ListRows
 
@@ -20,7 +21,6 @@ from pegasos.problem import Problem, make_problem
 from pegasos.sites.chunk_rows import ChunkRows
 from pegasos.sites.memory import Memory
 from pegasos.solvers import Solver
-from pegasos.testing.pieces import Uneven
 
 ALL = frozenset(SOLVERS)
 EXACT = frozenset({"dual", "newton", "interior"})
@@ -233,8 +233,7 @@ class Cluster(Place):
 
     def put(self, X: Any, y: Any, weight: Any) -> tuple[Any, Any, Any]:
         import dask.array as da
-
-        from pegasos.testing.chunked import blocks
+        from tests.common.chunked import blocks
 
         size = 60
         rows = blocks(X, size) if sparse.issparse(X) else da.from_array(X, chunks=(size, -1))

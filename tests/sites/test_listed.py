@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from tests.common.toys import toy
 from tests.sites.listed import ListRows
 
 import pegasos
-from pegasos.testing.toys import toy
 
 
 @pytest.mark.parametrize(("most", "aligned"), [(128, True), (256, True), (48, False), (130, False)])

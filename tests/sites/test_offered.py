@@ -8,6 +8,7 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
+from tests.common.pieces import Uneven
 from tests.sites.places import PLACES
 
 import pegasos
@@ -23,7 +24,6 @@ from pegasos.offered import (
 )
 from pegasos.solvers import by_name
 from pegasos.tasks.offered import PLAIN, TASKS
-from pegasos.testing.pieces import Uneven
 
 ROWS, FEATURES = 60, 4
 SEVERAL = {"one against the rest", "pairs of classes", "Crammer & Singer", "path over C"}

@@ -3,6 +3,9 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from tests.common import reference
+from tests.common.runs import pausing
+from tests.common.toys import toy
 
 import pegasos
 from pegasos import DualCoordinate, _core
@@ -11,9 +14,6 @@ from pegasos.problem import make_problem
 from pegasos.run.driver import run
 from pegasos.run.limits import Limits
 from pegasos.run.options import RunOptions
-from pegasos.testing import reference
-from pegasos.testing.runs import pausing
-from pegasos.testing.toys import toy
 
 
 def options_of(intercept, loss):

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from tests.common.toys import separable, toy
 
 import pegasos
 from pegasos import InteriorPoint
 from pegasos.problem import make_problem
 from pegasos.sites.memory import Memory
-from pegasos.testing.toys import separable, toy
 
 MODES = ["none", "regularized", "free"]
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from tests.common.toys import toy
 
 import pegasos
 from pegasos import Newton
 from pegasos.problem import make_problem
 from pegasos.sites.memory import Memory
-from pegasos.testing.toys import toy
 
 MODES = ["none", "regularized", "free"]
 

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from tests.common import reference
+from tests.common.toys import toy
 
 import pegasos
 from pegasos import InteriorPoint, Newton
@@ -11,8 +13,6 @@ from pegasos.problem import make_problem
 from pegasos.sites import matrices
 from pegasos.solvers import Solver
 from pegasos.solvers.newton import Sampling
-from pegasos.testing import reference
-from pegasos.testing.toys import toy
 
 
 @dataclass(frozen=True)

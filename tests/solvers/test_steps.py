@@ -4,13 +4,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from tests.common import reference
+from tests.common.toys import toy
 
 from pegasos import SGDM, SGDR, SGDS, DualCoordinate, Pegasos, _core
 from pegasos.problem import make_problem
 from pegasos.solvers import order
 from pegasos.state import State
-from pegasos.testing import reference
-from pegasos.testing.toys import toy
 
 CLOSE = {"rtol": 1e-9, "atol": 1e-11}
 FAR = 1 << 60

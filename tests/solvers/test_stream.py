@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.common.toys import toy
 
 import pegasos
 from pegasos import SGDM, Pegasos
@@ -9,7 +10,6 @@ from pegasos.data.chunks import ArrayChunks
 from pegasos.problem import make_problem
 from pegasos.sites.chunk_rows import ChunkRows
 from pegasos.solvers import stream
-from pegasos.testing.toys import toy
 
 SOLVERS = [
     pegasos.SGDR(), pegasos.SGDS(), SGDM(multiplicity=3), Pegasos(), Pegasos(batch_size=7),

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from copy import copy
 from typing import Any, TypeVar
 
-from pegasos.testing.toys import toy
+from tests.common.toys import toy
 
 _DATA = toy(200, 6, seed=1)
 X, Y = _DATA.X, _DATA.Y[:, 0]
