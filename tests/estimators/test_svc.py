@@ -13,7 +13,6 @@ from sklearn.svm import SVC as Peer  # noqa: N811
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import pegasos
-from pegasos.kernel.gram import KernelGram
 from pegasos.kernel.kernels import Kernel, gamma_of
 from pegasos.kernel.points import Points
 from pegasos.kernel.problem import KernelProblem
@@ -264,7 +263,7 @@ def test_threads_change_nothing():
 def test_looks_on_the_way_change_nothing():
     X, labels = data(1500)
     y = np.where(labels == 1, 1.0, -1.0)
-    gram = KernelGram(Kernel("rbf", gamma_of("scale", X, np.ones(1500))), X)
+    gram = Points(Kernel("rbf", gamma_of("scale", X, np.ones(1500))), X)
     problem = KernelProblem(gram, y, np.full(1500, 0.1), 10.0, 1500.0, "free")
     options = RunOptions(tol=0.1, limits=Limits(), seed=0)
     often = Looks(values=0, certificates=0.0, growth=1.0)  # whenever the gap is looked at

@@ -38,7 +38,7 @@ def test_rows_are_those_of_the_matrix_whatever_came_and_went(places):
         if absent.size:
             cache.fetch(rng.permutation(absent)[: rng.integers(1, 4)])
         check(cache, K[np.ix_(keep, keep)])
-    cache.widen(gram, np.full(40, _core.SMO_HERE, dtype=np.uint8), np.arange(40))
+    cache.begin(gram, np.full(40, _core.SMO_HERE, dtype=np.uint8), np.arange(40))
     assert not (cache.place >= 0).any()
     cache.fetch(np.array([5, 6]))
     check(cache, K)

@@ -8,9 +8,10 @@ from sklearn.metrics.pairwise import rbf_kernel
 from tests.common.reference import kernel_pegasos
 
 import pegasos
-from pegasos.kernel.gram import KernelGram, MatrixGram, ShiftedGram
+from pegasos.kernel.gram import MatrixGram, ShiftedGram
 from pegasos.kernel.kernels import Kernel
 from pegasos.kernel.pegasos import KernelPegasos
+from pegasos.kernel.points import Points
 from pegasos.kernel.problem import KernelProblem
 
 
@@ -19,7 +20,7 @@ def problem(n=60, C=0.5, shifted=False, matrix=False, seed=0):
     y = np.where(labels == 1, 1.0, -1.0)
     c = np.random.default_rng(seed).uniform(0.5, 2, n)
     K = rbf_kernel(X, gamma=0.3)
-    gram = MatrixGram(K) if matrix else KernelGram(Kernel("rbf", 0.3), X)
+    gram = MatrixGram(K) if matrix else Points(Kernel("rbf", 0.3), X)
     if shifted:
         gram, K = ShiftedGram(gram), K + 1
     intercept = "regularized" if shifted else "none"

@@ -166,16 +166,16 @@ def test_ctrl_c_leaves_a_certified_model_and_a_checkpoint(moment, classes, monke
 def test_ctrl_c_while_a_certificate_is_made_loses_nothing(monkeypatch, tmp_path):
     Interruption.forget()
     X, y = data(900)
-    expected, plain = fit(X, y), pegasos.kernel.problem.KernelProblem.scores
+    expected, plain = fit(X, y), pegasos.kernel.points.Points.times
 
-    def scores(self, coef, give_up=lambda: False):
+    def times(self, coef, give_up=lambda: False):
         signal.raise_signal(signal.SIGINT)
         assert not give_up()
         time.sleep(0.4)  # more than it may take from there
         return plain(self, coef, give_up)
 
     with monkeypatch.context() as pressed:
-        pressed.setattr("pegasos.kernel.problem.KernelProblem.scores", scores)
+        pressed.setattr("pegasos.kernel.points.Points.times", times)
         with pytest.warns(ConvergenceWarning, match="interrupted"):
             short = fit(X, y, checkpoint=tmp_path / "a")
     assert short.certificate_.dual == 0

@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 
 from pegasos import _core
 from pegasos.kernel.gram import Gram
+from pegasos.kernel.kernels import Index
 from pegasos.kernel.smo_tuning import BATCH
 from pegasos.state import Field, expect
 
 Arrays = dict[str, NDArray[Any]]
-
+Marks = NDArray[np.uint8]
 
 CACHED = (
     Field("used", (None,), np.int64, least=-1),
@@ -39,44 +40,34 @@ class Cache:
     of all rows, and at what ``depth`` of the rows in hand.
     """
 
-    def __init__(
-        self, gram: Gram, marks: NDArray[np.uint8], megabytes: float, index: NDArray[np.intp]
-    ) -> None:
+    def __init__(self, gram: Gram, marks: Marks, megabytes: float, index: Index) -> None:
         """Room for at least four rows: half of them may be replaced, and a step needs two."""
         n = gram.n
         room = int(min(n, max(4, megabytes * 1e6 / (4 * n))))
         self._memory = np.empty(room * n, dtype=np.float32)
-        self.computed, self.clock, self.depth = 0, 0, 0
-        self._begin(gram, marks, index)
+        self.computed, self.clock = 0, 0
+        self.begin(gram, marks, index)
 
-    def places(self, n: int) -> int:
-        """For rows of n values."""
-        return min(n, self._memory.size // n)
-
-    def _begin(self, gram: Gram, marks: NDArray[np.uint8], index: NDArray[np.intp]) -> None:
-        n, places = gram.n, self.places(gram.n)
+    def begin(self, gram: Gram, marks: Marks, index: Index, depth: int = 0) -> None:
+        """Have none of the rows ``index`` of all, at that depth."""
+        n, self.depth = gram.n, depth
+        places = min(n, self._memory.size // n)
         self.gram, self.marks, self.index = gram, marks, index
+        self.marks &= ~np.uint8(_core.SMO_HERE)
         self.rows = self._memory[: places * n].reshape(places, n)
         self.place = np.full(n, -1, dtype=np.int32)
-        self.arrays: Arrays = {
+        self._hold({
             "used": np.full(places, -1, dtype=np.int64),
             "owner": np.full(places, -1, dtype=np.int64),
             "fetched": np.full(places, -1, dtype=np.int64),
             "depths": np.zeros(places, dtype=np.uint8),
             "batches": np.full((places, BATCH), -1, dtype=np.int32),
-        }
+        })  # fmt: skip
 
-    @property
-    def used(self) -> NDArray[np.int64]:
-        """When each place was last used."""
-        return self.arrays["used"]
+    def _hold(self, arrays: Arrays) -> None:
+        self.arrays, self.used, self.owner = arrays, arrays["used"], arrays["owner"]
 
-    @property
-    def owner(self) -> NDArray[np.int64]:
-        """The row in each place."""
-        return self.arrays["owner"]
-
-    def fetch(self, chosen: NDArray[np.intp]) -> None:
+    def fetch(self, chosen: Index) -> None:
         """Have these rows, none of which is here."""
         chosen = chosen[: max(1, self.used.size // 2)]
         at = np.argpartition(self.used, chosen.size - 1)[: chosen.size]
@@ -94,17 +85,14 @@ class Cache:
         self.arrays["batches"][at] = -1
         self.arrays["batches"][at, : chosen.size] = self.index[chosen]
 
-    def narrow(self, keep: NDArray[np.intp], gram: Gram, marks: NDArray[np.uint8]) -> None:
+    def narrow(self, keep: Index, gram: Gram, marks: Marks) -> None:
         """Go on with some rows and columns; ``gram`` and ``marks`` are of those alone."""
-        old, before = self.rows, self.arrays
+        old, before, owner = self.rows, self.arrays, self.owner
         place = np.full(self.place.size, -1, dtype=np.intp)
         place[keep] = np.arange(keep.size)
         # In their order, a row is moved to where no later one lies.
-        owner = before["owner"]
         stay = np.flatnonzero((owner >= 0) & (place[owner] >= 0))
-        self._begin(gram, marks, self.index[keep])
-        self.depth += 1
-        self.marks &= ~np.uint8(_core.SMO_HERE)
+        self.begin(gram, marks, self.index[keep], self.depth + 1)
         for to, at in enumerate(stay):
             self.rows[to] = old[at][keep]
         where = np.arange(stay.size)
@@ -112,22 +100,15 @@ class Cache:
             self.arrays[name][where] = before[name][stay]
         self._here(place[owner[stay]], where)
 
-    def widen(self, gram: Gram, marks: NDArray[np.uint8], index: NDArray[np.intp]) -> None:
-        """Begin again with all rows: none is here."""
-        self._begin(gram, marks, index)
-        self.depth = 0
-        self.marks &= ~np.uint8(_core.SMO_HERE)
-
     def filled(
-        self, arrays: Arrays, marks: NDArray[np.uint8], levels: Callable[[int], NDArray[np.intp]]
+        self, arrays: Arrays, marks: Marks, depth: int, levels: Callable[[int], Index]
     ) -> None:
         """Become what had these ``arrays``; ``levels`` are the rows in hand at each depth.
 
         ``gram`` is that of all rows; it becomes that of those in hand now.
         """
-        whole, depth = self.gram, self.depth
-        index = levels(depth)
-        self._begin(_part(whole, index), marks, index)
+        whole, index = self.gram, levels(depth)
+        self.begin(_part(whole, index), marks, index, depth)
         self._check(arrays, whole.n)
         fetched = arrays["fetched"]
         for number in np.unique(fetched[arrays["owner"] >= 0]):
@@ -143,7 +124,7 @@ class Cache:
             order = np.argsort(batch)
             of = order[np.searchsorted(batch, wanted, sorter=order)]
             self.rows[at] = made[np.ix_(of, np.searchsorted(there, index))]
-        self.arrays = arrays
+        self._hold(arrays)
         here = np.flatnonzero(self.owner >= 0)
         self._here(self.owner[here], here)
 
@@ -160,10 +141,10 @@ class Cache:
         expect((arrays["depths"] <= self.depth).all(), "depths are too large")
         expect(max(arrays["used"].max(), arrays["fetched"].max()) <= self.clock, "a clock is late")
 
-    def _here(self, rows: NDArray[Any], at: NDArray[np.intp]) -> None:
+    def _here(self, rows: NDArray[Any], at: Index) -> None:
         self.owner[at], self.place[rows] = rows, at
         self.marks[rows] |= _core.SMO_HERE
 
 
-def _part(gram: Gram, index: NDArray[np.intp]) -> Gram:
+def _part(gram: Gram, index: Index) -> Gram:
     return gram if index.size == gram.n else gram.take(index)

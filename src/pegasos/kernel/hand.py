@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 
 from pegasos import _core
 from pegasos.certificate import Floats
-from pegasos.kernel.cache import CACHED, Cache
+from pegasos.kernel import smo_tuning as tuned
+from pegasos.kernel.cache import CACHED, Cache, Marks
 from pegasos.kernel.gram import NOT_SEMIDEFINITE
+from pegasos.kernel.kernels import Index
 from pegasos.kernel.problem import KernelProblem
-from pegasos.kernel.smo_tuning import BATCH, LEAST_NEGATIVE_CURVATURE, VIOLATION_SHARE_TO_STAY
-from pegasos.state import State, expect
+from pegasos.state import State
 
 
 class Hand:
@@ -25,31 +26,25 @@ class Hand:
         """Go on where the state is; its rows of K are made again."""
         self.problem, self.state, self.threads = problem, state, threads
         level = state["level"]
-        self.diagonal = problem.gram.diagonal().astype(np.float32)
-        every = np.arange(problem.n)
+        self.diagonal = problem.gram.diagonal.astype(np.float32)
         self._take(np.flatnonzero(level == level.max()))
-        self.cache = Cache(problem.gram, np.zeros(problem.n, np.uint8), megabytes, every)
+        self.cache = Cache(problem.gram, self.marks, megabytes, np.arange(problem.n))
         if not state["owner"].size:
-            self.cache.marks = self.marks
             self._keep()
             return
-        self.cache.depth = int(level.max())
         self.cache.clock, self.cache.computed = state["cache"].tolist()
         self.cache.filled(
-            {field.name: state[field.name] for field in CACHED}, self.marks,
+            {field.name: state[field.name] for field in CACHED}, self.marks, int(level.max()),
             lambda depth: np.flatnonzero(level >= depth),
         )  # fmt: skip
 
-    def _take(self, index: NDArray[np.intp]) -> None:
-        """Have these rows in hand."""
-        self.index = index
-        self.whole = index.size == self.problem.n
-        self.y, self.upper = self.problem.y, self.problem.upper
-        self.near_diagonal, self.a, self.slack = self.diagonal, self.state["a"], self.state["slack"]
-        if not self.whole:
-            self.y, self.upper = self.y[index], self.upper[index]
-            self.near_diagonal = self.diagonal[index]
-            self.a, self.slack = self.a[index], self.slack[index]
+    def _take(self, index: Index) -> None:
+        """Have these rows in hand: of all, the state's arrays themselves."""
+        self.index, self.whole = index, index.size == self.problem.n
+        at = slice(None) if self.whole else index
+        self.y, self.upper = self.problem.y[at], self.problem.upper[at]
+        self.near_diagonal = self.diagonal[at]
+        self.a, self.slack = self.state["a"][at], self.state["slack"][at]
         self.marks = marked(self.a, self.upper, self.y)
 
     def _keep(self) -> None:
@@ -67,12 +62,12 @@ class Hand:
             y=self.y, upper=self.upper, diagonal=self.near_diagonal, a=self.a, slack=self.slack,
             marks=self.marks, rows=cache.rows, place=cache.place, used=cache.used,
             clock=cache.clock, balanced=self.problem.free, tolerance=float(numbers[1]),
-            share=VIOLATION_SHARE_TO_STAY, steps=steps, threads=self.threads,
+            share=tuned.VIOLATION_SHARE_TO_STAY, steps=steps, threads=self.threads,
         )  # fmt: skip
         cursor = self.state["cursor"]
         cursor += done
         numbers[0] += gain
-        if flattest < -LEAST_NEGATIVE_CURVATURE * float(self.near_diagonal.max()):
+        if flattest < -tuned.LEAST_NEGATIVE_CURVATURE * float(self.near_diagonal.max()):
             raise ValueError(
                 NOT_SEMIDEFINITE.format(f"K(x, x) + K(z, z) - 2 K(x, z) = {flattest:.3g} for some")
             )
@@ -84,11 +79,12 @@ class Hand:
     def _wanted(self) -> Any:
         """Rows of K that are not here, those first that violate optimality most."""
         absent = self.marks & _core.SMO_HERE == 0
-        rises = np.where(can(self.marks, _core.SMO_RISES), self.slack, -np.inf)
-        falls = np.where(can(self.marks, _core.SMO_FALLS), -self.slack, -np.inf)
+        may_rise, may_fall = movable(self.marks)
+        rises = np.where(may_rise, self.slack, -np.inf)
+        falls = np.where(may_fall, -self.slack, -np.inf)
         if not self.problem.free:
-            return _most(np.where(absent, np.maximum(rises, falls), -np.inf), 0.0, BATCH)
-        half = BATCH // 2
+            return _most(np.where(absent, np.maximum(rises, falls), -np.inf), 0.0, tuned.BATCH)
+        half = tuned.BATCH // 2
         up = _most(np.where(absent, rises, -np.inf), -falls.max(), half)
         down = _most(np.where(absent, falls, -np.inf), -rises.max(), half)
         both = np.concatenate([up, down])[np.argsort(np.r_[: up.size, : down.size], kind="stable")]
@@ -100,22 +96,24 @@ class Hand:
         missing = self.y * (self.slack - b)
         return float(self.upper @ np.maximum(0.0, missing)) - float(self.a @ missing)
 
-    def settled(self) -> NDArray[np.bool_]:
-        """Which are at a bound and far from wanting to leave it."""
-        rises, falls = can(self.marks, _core.SMO_RISES), can(self.marks, _core.SMO_FALLS)
+    def shrink(self) -> None:
+        """Leave rows out that are at a bound and far from wanting to leave it, if they are many."""
+        if self.y.size < tuned.FEWEST_ROWS_TO_SHRINK:
+            return
+        rises, falls = movable(self.marks)
         highest, lowest, slack = 0.0, 0.0, self.slack
         if self.problem.free:
             highest, lowest = ends(self.marks, slack)
             margin = abs(highest - lowest)
         else:
-            margin = float(np.max(np.where(rises, slack, 0), initial=0.0)) - float(
-                np.min(np.where(falls, slack, 0), initial=0.0)
-            )
-        return (rises & ~falls & (slack < lowest - margin)) | (
-            falls & ~rises & (slack > highest + margin)
-        )
+            margin = slack[rises].max(initial=0.0) - slack[falls].min(initial=0.0)
+        settled = rises & ~falls & (slack < lowest - margin)
+        settled |= falls & ~rises & (slack > highest + margin)
+        keep = np.flatnonzero(~settled)
+        if 2 <= keep.size <= tuned.MOST_ROWS_TO_KEEP * settled.size:
+            self.narrow(keep)
 
-    def narrow(self, keep: NDArray[np.intp]) -> None:
+    def narrow(self, keep: Index) -> None:
         """Leave all other rows out."""
         index = self.index[keep]
         self.state["level"][index] += 1
@@ -129,7 +127,7 @@ class Hand:
             return
         self.state["level"][:] = 0
         self._take(np.arange(self.problem.n))
-        self.cache.widen(self.problem.gram, self.marks, self.index)
+        self.cache.begin(self.problem.gram, self.marks, self.index)
         self._keep()
 
     def put(self, alphas: Floats) -> None:
@@ -140,17 +138,7 @@ class Hand:
         self.marks |= marked(self.a, self.upper, self.y)
 
 
-def check_hand(state: State) -> None:
-    """Raise ValueError for rows in hand that are none."""
-    level = state["level"]
-    depths = np.unique(level)
-    expect(np.array_equal(depths, np.arange(depths.size)), "a level is empty")
-    expect(np.count_nonzero(level == level.max()) >= 2, "no rows are in hand")
-    expect(np.isfinite(state["slack"]).all(), "slack is not finite")
-    expect((state["cache"] >= 0).all(), "the cache's clock is none")
-
-
-def marked(a: Floats, upper: Floats, y: Floats) -> NDArray[np.uint8]:
+def marked(a: Floats, upper: Floats, y: Floats) -> Marks:
     """Which a y may rise, and which may fall."""
     can_grow, can_shrink = a < upper, a > 0
     marks = np.where(y > 0, can_grow, can_shrink) * np.uint8(_core.SMO_RISES)
@@ -158,21 +146,21 @@ def marked(a: Floats, upper: Floats, y: Floats) -> NDArray[np.uint8]:
     return marks
 
 
-def can(marks: NDArray[np.uint8], what: int) -> NDArray[np.bool_]:
-    """Which rows may do it."""
-    return np.asarray(marks & what, dtype=bool)
+def movable(marks: Marks) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which rows may rise, and which may fall."""
+    return (marks & _core.SMO_RISES).astype(bool), (marks & _core.SMO_FALLS).astype(bool)
 
 
-def ends(marks: NDArray[np.uint8], slack: Floats) -> tuple[float, float]:
+def ends(marks: Marks, slack: Floats) -> tuple[float, float]:
     """The largest slack of those that may rise, the least of those that may fall."""
-    rises, falls = slack[can(marks, _core.SMO_RISES)], slack[can(marks, _core.SMO_FALLS)]
+    rises, falls = movable(marks)
     return (
-        float(rises.max()) if rises.size else -np.inf,
-        float(falls.min()) if falls.size else np.inf,
+        float(slack[rises].max(initial=-np.inf)),
+        float(slack[falls].min(initial=np.inf)),
     )
 
 
-def intercept(marks: NDArray[np.uint8], slack: Floats) -> float:
+def intercept(marks: Marks, slack: Floats) -> float:
     """The middle of what the optimum leaves open."""
     known = [end for end in ends(marks, slack) if np.isfinite(end)]
     return float(np.mean(known)) if known else 0.0

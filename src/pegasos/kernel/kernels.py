@@ -14,6 +14,8 @@ from pegasos.util import sparse
 from pegasos.util.arguments import number
 
 Floats = NDArray[np.float64]
+Floats32 = NDArray[np.float32]
+Index = NDArray[np.intp]
 NAMES = ("linear", "rbf", "poly", "sigmoid")
 _OFF_CENTRE = 10.0  # times the spread of rows
 _LARGEST = 1e30  # K(x, x): sums of float32 values have to be finite
@@ -121,8 +123,7 @@ def gamma_of(gamma: Any, X: Any, weight: Floats) -> float:
         if gamma != "scale":
             raise ValueError(f"gamma must be 'scale', 'auto' or a number, got {gamma!r}")
         share = weight / (weight.sum() * d)
-        sums = np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
-        mean = float(share @ sums)
+        mean = float(share @ np.asarray(X.sum(axis=1, dtype=np.float64)).ravel())
         if sparse.issparse(X):
             variance = float(share @ squared_norms(X)) - mean**2
         else:

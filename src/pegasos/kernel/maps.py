@@ -8,15 +8,16 @@ The rows of features are made block by block whenever a solver asks: never all o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pegasos.data.dataset import ALIGNED
-from pegasos.kernel.gram import NOT_SEMIDEFINITE
+from pegasos.kernel.gram import expect_semidefinite, ranges
 from pegasos.kernel.kernels import Floats, Kernel
 from pegasos.kernel.points import Points
 from pegasos.sites import Blocks
@@ -32,33 +33,38 @@ _ALIKE = 1e-3  # of what a row had left, before those drawn with it
 _CUT = 1e-10  # of the largest eigenvalue: features that count for less are left out
 
 
-class FeatureMap(Protocol):
+class FeatureMap(ABC):
     """From rows to features."""
 
+    transform: Floats | None  # see ``pegasos.sites.Blocks``
+
     @property
+    @abstractmethod
     def size(self) -> int:
         """Number of features."""
 
-    @property
-    def transform(self) -> Floats | None:
-        """See ``pegasos.sites.Blocks``."""
-
+    @abstractmethod
     def raw(self, X: Any) -> Floats:
         """Features of some rows, before ``transform``."""
 
+    @abstractmethod
     def norm_bounds(self, X: Any) -> Floats:
         """Squared norms of features, at most."""
 
     @property
     def condition(self) -> float:
-        """See ``pegasos.sites.Blocks``."""
+        """See ``pegasos.sites.Blocks``; 1 without ``transform``."""
+        return 1.0
 
     def scores(self, X: Any, coef: Floats, n_jobs: int | None) -> Floats:
-        """Features times ``coef`` (size, k)."""
+        """Features times ``coef`` (size, k); for maps without ``transform``."""
+        rows = MappedRows(X, self)
+        workers = threads.resolve(n_jobs, rows.size)
+        return np.concatenate([rows.block(lo, hi, workers) @ coef for lo, hi in rows.parts()])
 
 
 @dataclass(frozen=True)
-class NystroemMap:
+class NystroemMap(FeatureMap):
     """K with some of the rows, made orthogonal."""
 
     kernel: Kernel
@@ -90,15 +96,12 @@ class NystroemMap:
 
 
 @dataclass(frozen=True)
-class FourierMap:
+class FourierMap(FeatureMap):
     """Cosines of random projections."""
 
     projections: Floats  # (d, size)
     phases: Floats  # (size,)
-
-    @property
-    def transform(self) -> None:
-        """Features are what they are."""
+    transform: None = field(default=None, init=False)
 
     @property
     def size(self) -> int:
@@ -117,19 +120,6 @@ class FourierMap:
         """2 / m for each of m features."""
         return np.full(X.shape[0], 2.0)
 
-    @property
-    def condition(self) -> float:
-        """Features are what they are."""
-        return 1.0
-
-    def scores(self, X: Any, coef: Floats, n_jobs: int | None) -> Floats:
-        """Features times ``coef`` (size, k)."""
-        rows = MappedRows(X, self)
-        out = np.empty((X.shape[0], coef.shape[1]))
-        for lo, hi in rows.parts():
-            out[lo:hi] = rows.block(lo, hi, threads.resolve(n_jobs, X.shape[0] * self.size)) @ coef
-        return out
-
 
 def make_map(method: str, kernel: Kernel, X: Any, size: int, seed: int) -> FeatureMap:
     """A map fitted to rows X."""
@@ -142,10 +132,7 @@ def make_map(method: str, kernel: Kernel, X: Any, size: int, seed: int) -> Featu
     landmarks = pool[spread_out(kernel, pool, size, rng)]
     K = kernel.block(landmarks, landmarks)
     values, vectors = np.linalg.eigh((K + K.T) / 2)
-    if values[0] < -1e-6 * max(values[-1], 0.0):
-        raise ValueError(
-            NOT_SEMIDEFINITE.format(f"an eigenvalue of {values[0]:.3g} beside {values[-1]:.3g}")
-        )
+    expect_semidefinite(values, 1e-6)
     kept = values > _CUT * values[-1]
     scale = np.zeros(values.size)
     scale[kept] = 1 / np.sqrt(values[kept])
@@ -211,11 +198,6 @@ class MappedRows(Blocks):
         return int(self.X.shape[0]), self.map.size
 
     @property
-    def size(self) -> int:
-        """Values, if all were there."""
-        return self.shape[0] * self.shape[1]
-
-    @property
     def transform(self) -> Floats | None:
         """Of what blocks hold."""
         return self.map.transform
@@ -226,9 +208,8 @@ class MappedRows(Blocks):
 
     def parts(self) -> Ranges:
         """Whole groups of rows that can be sampled."""
-        n = self.shape[0]
         step = max(1, self.block_bytes // (8 * ALIGNED * self.map.size)) * ALIGNED
-        return [(lo, min(n, lo + step)) for lo in range(0, n, step)]
+        return list(ranges(0, self.shape[0], step))
 
     def block(
         self, lo: int, hi: int, workers: int, only: NDArray[np.bool_] | None = None
@@ -240,8 +221,7 @@ class MappedRows(Blocks):
         count = hi - lo if some is None else some.size
 
         def share(begin: int, end: int) -> None:
-            for at in range(begin, end, _SHARE_ROWS):
-                to = min(end, at + _SHARE_ROWS)
+            for at, to in ranges(begin, end, _SHARE_ROWS):
                 if some is None:
                     out[at:to] = self.map.raw(self.X[lo + at : lo + to])
                 else:

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pegasos.kernel.gram import KernelGram
-from pegasos.kernel.kernels import Kernel
+from pegasos.kernel.kernels import Floats32, Index, Kernel
 from pegasos.kernel.points import Points
 from pegasos.state import expect
 
@@ -24,7 +23,7 @@ class ClassBlocks:
     depend on those it was computed with: ``made`` keeps them, and ``remember`` makes them again.
     """
 
-    def __init__(self, kernel: Kernel, X: Any, rows: Sequence[NDArray[np.intp]]) -> None:
+    def __init__(self, kernel: Kernel, X: Any, rows: Sequence[Index]) -> None:
         """``rows`` are those of each class."""
         self.kernel = kernel
         self.points = [Points(kernel, X[some], 1) for some in rows]
@@ -35,11 +34,11 @@ class ClassBlocks:
         self._lock = threading.Lock()
 
     @staticmethod
-    def megabytes(rows: Sequence[NDArray[np.intp]]) -> float:
+    def megabytes(rows: Sequence[Index]) -> float:
         """What they take."""
         return sum(4e-6 * some.size**2 for some in rows)
 
-    def own(self, at: int, chosen: NDArray[np.intp]) -> NDArray[np.float32]:
+    def own(self, at: int, chosen: Index) -> Floats32:
         """K of some rows of class ``at`` with all of that class."""
         known, made = self.known[at], self.made[at]
         before = np.unique(made[chosen[~known[chosen] & (made[chosen] >= 0)]] // _NUMBER)
@@ -54,7 +53,7 @@ class ClassBlocks:
             self._make(at, new)
         return np.asarray(self.blocks[at][chosen])
 
-    def _make(self, at: int, rows: NDArray[np.intp]) -> None:
+    def _make(self, at: int, rows: Index) -> None:
         self.points[at].rows(rows, self.blocks[at], rows)
         self.known[at][rows] = True
 
@@ -67,7 +66,7 @@ class ClassBlocks:
             self.made[at][new] = made[new]
             self.count[at] = max(self.count[at], int(made.max()) // _NUMBER + 1)
 
-    def cross(self, at: int, chosen: NDArray[np.intp], other: int) -> NDArray[np.float32]:
+    def cross(self, at: int, chosen: Index, other: int) -> Floats32:
         """K of some rows of class ``at`` with all of class ``other``."""
         to = self.points[other]
         out = np.empty((chosen.size, to.n), dtype=np.float32)
@@ -75,7 +74,7 @@ class ClassBlocks:
         return out
 
 
-class PairGram(KernelGram):
+class PairGram(Points):
     """K of the rows of two classes, those of the first before those of the second."""
 
     def __init__(self, blocks: ClassBlocks, first: int, second: int, X: Any) -> None:
@@ -84,9 +83,7 @@ class PairGram(KernelGram):
         self.blocks, self.pair = blocks, (first, second)
         self.border = blocks.points[first].n
 
-    def rows(
-        self, chosen: NDArray[np.intp], out: NDArray[np.float32], place: NDArray[np.intp]
-    ) -> None:
+    def rows(self, chosen: Index, out: Floats32, place: Index) -> None:
         """Some of its rows, for steering, to their places in ``out``."""
         first, second = self.pair
         left = chosen < self.border

@@ -21,9 +21,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pegasos.certificate import Certificate, Floats, GaveUp, GiveUp, never
+from pegasos.certificate import Certificate, Floats, GiveUp, never
 from pegasos.kernel.problem import KernelProblem
-from pegasos.kernel.solver import KernelSolver
+from pegasos.kernel.solver import ASKED, KernelSolver
 from pegasos.state import COUNTS, SEED, Field, State, expect
 from pegasos.util.arguments import number
 
@@ -56,25 +56,15 @@ class KernelPegasos(KernelSolver):
             Field("errors", ("rows",), np.int64),
             Field("draws", ("rows",), np.int64),
             Field("look_at", (1,), start=float(problem.n)),
-            Field("asked", (1,), np.int64),
+            ASKED,
             SEED,
         )
 
-    def advance(
-        self,
-        problem: KernelProblem,
-        state: State,
-        *,
-        work: int,  # noqa: ARG002
-        stop_seen: int,
-        stop_steps: int,
-    ) -> bool:
-        """Steps for a block of rows, which may go a little beyond the stop."""
-        if not (state["asked"][0] or state.seen >= stop_seen or state.steps >= stop_steps):
-            for _ in self.walk(problem, state, self.batches(problem, state)):
-                pass
-            state["asked"][0] = state.seen >= state["look_at"][0]
-        return bool(state["asked"][0] or state.seen >= stop_seen or state.steps >= stop_steps)
+    def some_steps(self, problem: KernelProblem, state: State) -> None:
+        """Steps for a block of rows."""
+        for _ in self.walk(problem, state, self.batches(problem, state)):
+            pass
+        state["asked"][0] = state.seen >= state["look_at"][0]
 
     def batches(self, problem: KernelProblem, state: State) -> NDArray[np.intp]:
         """The next batches, (steps, k): a function of the seed and of the steps taken."""
@@ -109,28 +99,24 @@ class KernelPegasos(KernelSolver):
         """1 / (lam k t), in units of u = c / s, at step t."""
         return problem.n / (int(self.batch_size) * max(1, state.steps))
 
-    def weights(self, problem: KernelProblem, state: State, give_up: GiveUp = never) -> Floats:  # noqa: ARG002
+    def coef(self, problem: KernelProblem, state: State) -> Floats:
         """The coefficient of every row."""
-        coef = self._scale(problem, state) * _weighted(problem, state["errors"])
-        return np.append(coef, 0.0)[:, None]
+        return self._scale(problem, state) * _weighted(problem, state["errors"])
 
     def alphas(self, problem: KernelProblem, state: State) -> Floats:
         """The share of its draws in which a row erred, of its bound."""
         return np.asarray(problem.upper * state["errors"] / np.maximum(state["draws"], 1))
 
-    def certify(
-        self, problem: KernelProblem, state: State, W: Floats, b: Floats, give_up: GiveUp = never
-    ) -> tuple[Certificate, Floats] | None:
+    def proven(
+        self, problem: KernelProblem, state: State, give_up: GiveUp = never
+    ) -> tuple[Certificate, Floats]:
         """P of w, and D of the duals, which have another w: one pass for both."""
-        coef, alphas = W[:-1, 0].copy(), self.alphas(problem, state)
-        try:
-            both = problem.scores(np.column_stack([coef, alphas * problem.y]), give_up)
-        except GaveUp:
-            return None
+        coef, alphas = self.coef(problem, state), self.alphas(problem, state)
+        both = problem.gram.times(np.column_stack([coef, alphas * problem.y]), give_up)
         f, g = np.ascontiguousarray(both.T)
-        return problem.proof(coef, f, 0.0, alphas, g), problem.shown(coef, float(b[0]))
+        return problem.proof(coef, f, 0.0, alphas, g), problem.shown(coef, 0.0)
 
-    def refused(self, problem: KernelProblem, state: State) -> None:  # noqa: ARG002
+    def refused(self, problem: KernelProblem, state: State) -> None:
         """Go on, to a later look."""
         if state["asked"][0]:
             state["asked"][0] = 0

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pegasos import _core
-from pegasos.certificate import UNIT_ROUNDOFF, GaveUp, GiveUp, never
-from pegasos.kernel.kernels import Floats, Kernel, squared_norms
+from pegasos.certificate import UNIT_ROUNDOFF, GiveUp, never
+from pegasos.kernel.gram import Gram, ranges, roundings
+from pegasos.kernel.kernels import Floats, Floats32, Index, Kernel, squared_norms
 from pegasos.util import sparse, threads
 
 _LANES = 64  # rows that meet all others at once, where those are sparse
@@ -21,14 +22,85 @@ _LOST = 1e-4  # of K in float32, by the difference of norms and products
 _FUNCTION_VALUES = 1 << 22  # asked of a user's function at once
 
 
-class Points:
-    """Rows X, dense or CSR, and a kernel."""
+class Points(Gram):
+    """Rows X, dense or CSR, and a kernel: K of them with each other, and with others."""
 
     def __init__(self, kernel: Kernel, X: Any, n_jobs: int | None = None) -> None:
-        """X is used in place where it is in order."""
+        """X is used in place where it is in order; nothing is computed yet."""
         self.kernel, self.n_jobs = kernel, n_jobs
         self.X = _in_order(X) if sparse.issparse(X) else X
         self.n, self.d = X.shape
+        self.sparse = sparse.issparse(X)
+
+    # As a Gram matrix.
+    @cached_property
+    def diagonal(self) -> Floats:
+        """K(x, x) of every row."""
+        return self.kernel.diagonal(self.X)
+
+    @property
+    def rounding(self) -> float:
+        """How far an entry in float64 may be from what it should be, sums of many included."""
+        error = roundings(self.n) * float(np.abs(self.diagonal).max())
+        if self.kernel.function is None and self.kernel.name == "rbf":
+            terms = int(np.diff(self.X.indptr).max()) if self.sparse else self.d
+            error += 8 * (terms + 4) * self.kernel.gamma * float(self.norms.max())
+        return error * UNIT_ROUNDOFF
+
+    def rows(self, chosen: Index, out: Floats32, place: Index) -> None:
+        """Some of its rows, for steering, to their places in ``out``."""
+        self.rows_with(self.X[chosen], out, place)
+        out[place, chosen] = self.diagonal[chosen]  # which products cannot tell so well
+
+    def some(self, chosen: Index, coef: Floats) -> Floats:
+        """Some entries of K coef."""
+        return self.take(chosen).scores(self.X, coef)
+
+    def times(self, coef: Floats, give_up: GiveUp = never) -> Floats:
+        """K coef in float64, from scratch; coef is (n,) or (n, k)."""
+        return self.scores(self.X, coef, give_up)
+
+    def take(self, keep: Index) -> Points:
+        """Some of the rows."""
+        return Points(self.kernel, self.X[keep], self.n_jobs)
+
+    def part(self, chosen: Index) -> Floats:
+        """K of some rows with each other, in float64."""
+        some = self.X[chosen]
+        return self.kernel.block(some, some)
+
+    # With other rows.
+    def rows_with(self, some: Any, out: Floats32, place: Index) -> None:
+        """K of other rows, each with all of these, to their places in ``out``."""
+        if self.kernel.function is not None or self.coarse:
+            out[place] = self.kernel.block(some, self.X)
+        elif self.sparse:
+            for lo, hi in ranges(0, place.size, _LANES):
+                block, norms = _transposed(some[lo:hi], np.float32)
+                used = self._threads(hi - lo)
+                self.kernel.core.rows(self._csr32, block, norms, place[lo:hi], out, used)
+        else:
+            self._dense_rows(np.asarray(some, dtype=np.float32), out, place)
+
+    def scores(self, support: Any, coef: Floats, give_up: GiveUp = never) -> Floats:
+        """K(X, support) coef in float64; coef is (support,) or (support, k)."""
+        if self.sparse and not sparse.issparse(support):  # one kind meets its own
+            support = type(self.X)(support)
+        elif sparse.issparse(support) and not self.sparse:
+            other = Points(self.kernel, type(support)(self.X), self.n_jobs)
+            return other.scores(support, coef, give_up)
+        table = coef[:, None] if coef.ndim == 1 else coef
+        used = np.flatnonzero(np.any(table, axis=1))
+        out = np.zeros((self.n, table.shape[1]))
+        if used.size:
+            part = np.ascontiguousarray(table[used])
+            self._add_scores(support[used], part, out, give_up)
+        return out.reshape(self.n, *coef.shape[1:])
+
+    @cached_property
+    def norms(self) -> Floats:
+        """|x|^2."""
+        return squared_norms(self.X)
 
     @cached_property
     def coarse(self) -> bool:
@@ -43,119 +115,55 @@ class Points:
         plain = _SMALLEST32 < largest < _LARGEST32 or largest == 0
         return not plain or (self.kernel.name == "rbf" and lost > _LOST)
 
-    @property
-    def rounding(self) -> float:
-        """How far K in float64 may be from what it should be, sums of many terms included."""
-        error = roundings(self.n) * float(np.abs(self.diagonal).max())
-        if self.kernel.function is None and self.kernel.name == "rbf":
-            terms = self.d if not sparse.issparse(self.X) else int(np.diff(self.X.indptr).max())
-            error += 8 * (terms + 4) * self.kernel.gamma * float(self.norms.max())
-        return error * UNIT_ROUNDOFF
-
-    @cached_property
-    def norms(self) -> Floats:
-        """|x|^2."""
-        return squared_norms(self.X)
-
-    def rows(
-        self, chosen: NDArray[np.intp], out: NDArray[np.float32], place: NDArray[np.intp]
-    ) -> None:
-        """Rows of K to their places in ``out``."""
-        self.rows_with(self.X[chosen], out, place)
-        out[place, chosen] = self.diagonal[chosen]  # which products cannot tell so well
-
-    def rows_with(self, some: Any, out: NDArray[np.float32], place: NDArray[np.intp]) -> None:
-        """K of other rows, each with all of these, to their places in ``out``."""
-        if self.kernel.function is not None or self.coarse:
-            out[place] = self.kernel.block(some, self.X)
-        elif sparse.issparse(self.X):
-            for lo in range(0, place.size, _LANES):
-                block, norms = _transposed(some[lo : lo + _LANES], np.float32)
-                at = place[lo : lo + _LANES]
-                self.kernel.core.rows(self._csr32, block, norms, at, out, self._threads(at.size))
-        else:
-            self._dense_rows(np.asarray(some, dtype=np.float32), out, place)
-
-    @cached_property
-    def diagonal(self) -> Floats:
-        """K(x, x)."""
-        return self.kernel.diagonal(self.X)
-
-    def scores(self, support: Any, coef: Floats, give_up: GiveUp = never) -> Floats:
-        """K(X, support) coef in float64; coef is (support,) or (support, k)."""
-        used = np.flatnonzero(coef if coef.ndim == 1 else np.any(coef, axis=1))
-        out = np.zeros((self.n, 1 if coef.ndim == 1 else coef.shape[1]))
-        part = np.ascontiguousarray((coef[:, None] if coef.ndim == 1 else coef)[used])
-        if sparse.issparse(support) != sparse.issparse(self.X):  # one kind meets its own
-            if sparse.issparse(self.X):
-                support = type(self.X)(support)
-            else:
-                return Points(self.kernel, type(support)(self.X), self.n_jobs).scores(
-                    support, coef, give_up
-                )
-        if used.size:
-            if self.kernel.function is not None:
-                step = max(1, _FUNCTION_VALUES // used.size)
-                for lo in range(0, self.n, step):
-                    _check(give_up)
-                    rows = self.X[lo : lo + step]
-                    out[lo : lo + step] = self.kernel.block(rows, support[used]) @ part
-            elif sparse.issparse(self.X):
-                self._sparse_scores(_in_order(support[used]), part, out, give_up)
-            else:
-                others = np.asarray(support[used], dtype=np.float64)
-                self._dense_scores(others, part, out, give_up)
-        return out.reshape(self.n, *coef.shape[1:])
-
     def _threads(self, lanes: int) -> int:
-        size = float(self.X.nnz if sparse.issparse(self.X) else self.X.size)
+        size = float(self.X.nnz if self.sparse else self.X.size)
         return min(threads.resolve(self.n_jobs, (size + 8.0 * self.n) * lanes), int(self.n))
 
-    def _dense_rows(
-        self, some: NDArray[np.float32], out: NDArray[np.float32], place: NDArray[np.intp]
-    ) -> None:
+    def _dense_rows(self, some: Floats32, out: Floats32, place: Index) -> None:
         left = squared_norms(some).astype(np.float32)
         kernel, step = self.kernel.core, max(16, _TILE_VALUES // place.size)
 
         def share(begin: int, end: int) -> None:
-            for lo in range(begin, end, step):
-                hi = min(end, lo + step)
+            for lo, hi in ranges(begin, end, step):
                 tile = some @ self._dense32[lo:hi].T
                 kernel.values(tile, left, self._norms32[lo:hi], 1)
                 out[place, lo:hi] = tile
 
         threads.in_shares(self.n, self._threads(place.size), share)
 
-    def _sparse_scores(self, support: Any, coef: Floats, out: Floats, give_up: GiveUp) -> None:
-        for lo in range(0, support.shape[0], _LANES):
-            _check(give_up)
-            block, norms = _transposed(support[lo : lo + _LANES], np.float64)
-            self.kernel.core.scores(
-                self._csr64, block, norms, coef[lo : lo + _LANES], out, self._threads(_LANES)
-            )
+    def _add_scores(self, support: Any, coef: Floats, out: Floats, give_up: GiveUp) -> None:
+        count = support.shape[0]
+        if self.kernel.function is not None:
+            for lo, hi in ranges(0, self.n, max(1, _FUNCTION_VALUES // count), give_up):
+                out[lo:hi] = self.kernel.block(self.X[lo:hi], support) @ coef
+        elif self.sparse:
+            support, used = _in_order(support), self._threads(_LANES)
+            for lo, hi in ranges(0, count, _LANES, give_up):
+                block, norms = _transposed(support[lo:hi], np.float64)
+                self.kernel.core.scores(self._csr64, block, norms, coef[lo:hi], out, used)
+        else:
+            self._dense_scores(np.asarray(support, dtype=np.float64), coef, out, give_up)
 
     def _dense_scores(self, support: Floats, coef: Floats, out: Floats, give_up: GiveUp) -> None:
         kernel, others = self.kernel.core, squared_norms(support)
         tall, wide = _TILE
 
         def share(begin: int, end: int) -> None:
-            for lo in range(begin, end, tall):
-                _check(give_up)
-                hi = min(end, lo + tall)
+            for lo, hi in ranges(begin, end, tall, give_up):
                 rows = np.asarray(self.X[lo:hi], dtype=np.float64)
-                for at in range(0, support.shape[0], wide):
-                    tile = rows @ support[at : at + wide].T
-                    kernel.values(tile, self.norms[lo:hi], others[at : at + wide], 1)
-                    out[lo:hi] += tile @ coef[at : at + wide]
+                for at, to in ranges(0, support.shape[0], wide):
+                    tile = rows @ support[at:to].T
+                    kernel.values(tile, self.norms[lo:hi], others[at:to], 1)
+                    out[lo:hi] += tile @ coef[at:to]
 
         threads.in_shares(self.n, self._threads(support.shape[0]), share)
 
     @cached_property
-    def _dense32(self) -> NDArray[np.float32]:
+    def _dense32(self) -> Floats32:
         return np.ascontiguousarray(self.X, dtype=np.float32)
 
     @cached_property
-    def _norms32(self) -> NDArray[np.float32]:
+    def _norms32(self) -> Floats32:
         return self.norms.astype(np.float32)
 
     @cached_property
@@ -176,16 +184,6 @@ class Points:
             self.X.indices.astype(np.int32, copy=False),
             self.X.indptr.astype(np.int64, copy=False),
         )
-
-
-def roundings(n: int) -> float:
-    """Of a sum of n terms: partial sums of a tile, then of tiles."""
-    return 32 + n / 64
-
-
-def _check(give_up: GiveUp) -> None:
-    if give_up():
-        raise GaveUp
 
 
 def _in_order(X: Any) -> Any:

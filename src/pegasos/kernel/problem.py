@@ -9,12 +9,12 @@ features are the columns of K, and coef is their weights.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pegasos.certificate import Certificate, Floats, GiveUp, never
+from pegasos.certificate import Certificate, Floats
 from pegasos.kernel.gram import NOT_SEMIDEFINITE, Gram
 from pegasos.losses import Hinge
 from pegasos.problem import Intercept
@@ -51,6 +51,10 @@ class KernelProblem:
     total_weight: float
     intercept: Intercept
 
+    lanes: ClassVar[int] = 1
+    bias: ClassVar[float] = 0.0  # certificates find the intercept
+    site: ClassVar[GramSite] = GRAM
+
     @property
     def n(self) -> int:
         """Number of rows."""
@@ -61,12 +65,12 @@ class KernelProblem:
         """Whether an intercept is trained that is not penalised."""
         return self.intercept == "free"
 
-    # What a run asks.
     @property
-    def lanes(self) -> int:
-        """It is one."""
-        return 1
+    def scale(self) -> float:
+        """Of LIBSVM's objective in ours."""
+        return self.s / self.total_weight
 
+    # What else a run asks.
     @property
     def weights_shape(self) -> tuple[int, int]:
         """A weight for each row, and one that stays 0."""
@@ -76,11 +80,6 @@ class KernelProblem:
     def sizes(self) -> dict[str, int]:
         """How long axes of a run's arrays are (``pegasos.state``)."""
         return {"lanes": 1, "rows": self.n, "weights": self.n + 1, "padded": 1}
-
-    @property
-    def bias(self) -> float:
-        """Nothing: certificates find the intercept."""
-        return 0.0
 
     @property
     def at_zero(self) -> Floats:
@@ -97,18 +96,13 @@ class KernelProblem:
         """Of a row of K."""
         return 4.0 * self.n
 
-    @property
-    def site(self) -> GramSite:
-        """Where the rows are."""
-        return GRAM
-
-    def take(self, lanes: NDArray[np.intp]) -> Self:  # noqa: ARG002 - there is one
+    def take(self, lanes: NDArray[np.intp]) -> Self:
         """The problem of its only lane."""
         return self
 
     def largest_row(self) -> tuple[int, float]:
         """The row with the largest norm, and that."""
-        diagonal = self.gram.diagonal()
+        diagonal = self.gram.diagonal
         return int(diagonal.argmax()), float(np.sqrt(diagonal.max()))
 
     def memory(self) -> dict[str, NDArray[Any]]:
@@ -119,20 +113,6 @@ class KernelProblem:
         """Make them in this order."""
         self.gram.remember(memory)
 
-    @property
-    def scale(self) -> float:
-        """Of LIBSVM's objective in ours."""
-        return self.s / self.total_weight
-
-    def scores(self, coef: Floats, give_up: GiveUp = never) -> Floats:
-        """K coef, which is (n,) or (n, k), from scratch in float64."""
-        return self.gram.times(coef, give_up)
-
-    def primal(self, coef: Floats, f: Floats, b: float) -> float:
-        """P."""
-        loss = float(self.upper @ LOSS.value(1.0 - self.y * (f + b), 1.0))
-        return self.scale * (float(coef @ f) / 2 + loss)
-
     def proof(self, coef: Floats, f: Floats, b: float, alphas: Floats, g: Floats) -> Certificate:
         """Bounds from a model (f = K coef) and from alphas in the box (g = K (alphas y)).
 
@@ -141,7 +121,7 @@ class KernelProblem:
         """
         size, square = float(alphas.sum()), float((alphas * self.y) @ g)
         reach = max(size, float(np.abs(coef).sum()))
-        error = self.gram.rounding() * reach * (reach + float(self.upper.sum()))
+        error = self.gram.rounding * reach * (reach + float(self.upper.sum()))
         if min(square, float(coef @ f)) < -error:
             raise ValueError(NOT_SEMIDEFINITE.format(f"a'Ka = {square:.3g} for some a"))
         theta = 1.0
@@ -151,8 +131,9 @@ class KernelProblem:
         dual = theta * size - theta**2 * square / 2
         if self.free:  # a point that misses sum a y = 0 by rounding bounds nothing by that much
             dual -= theta * abs(float(alphas @ self.y)) * (1.0 + abs(b))
-        bounds = self.primal(coef, f, b), self.scale * max(dual, 0.0), self.scale * error
-        proof = Certificate(*(np.array([bound]) for bound in bounds))
+        loss = float(self.upper @ LOSS.value(1.0 - self.y * (f + b), 1.0))
+        bounds = float(coef @ f) / 2 + loss, max(dual, 0.0), error
+        proof = Certificate(*(np.array([self.scale * bound]) for bound in bounds))
         if not proof.holds:
             raise ValueError(NOT_SEMIDEFINITE.format("its bounds contradict each other"))
         return proof

@@ -21,22 +21,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pegasos.certificate import Certificate, Floats, GaveUp, GiveUp, never
+from pegasos.certificate import Certificate, Floats, GiveUp, never
+from pegasos.kernel import smo_tuning as tuned
 from pegasos.kernel.cache import CACHED
-from pegasos.kernel.hand import Hand, check_hand, intercept, marked
+from pegasos.kernel.hand import Hand, intercept, marked
 from pegasos.kernel.problem import KernelProblem
-from pegasos.kernel.smo_tuning import (
-    FEWEST_ROWS_TO_SHRINK,
-    FIRST_TOLERANCE,
-    LAST_TOLERANCE,
-    MOST_POLISHING,
-    MOST_ROWS_TO_KEEP,
-    MOST_TINY_ROWS,
-    POLISHED_TOLERANCE,
-    STEPS_BETWEEN_PAUSES,
-    VALUES_OF_ROW,
-)
-from pegasos.kernel.solver import KernelSolver
+from pegasos.kernel.solver import ASKED, KernelSolver
 from pegasos.state import COUNTS, Field, State, expect
 from pegasos.util import threads
 
@@ -87,8 +77,8 @@ class SMO(KernelSolver):
         return (
             COUNTS,
             Field("plan", (5,), np.int64, start=(every, every, 0, 0, 0)),
-            Field("numbers", (2,), start=(0.0, FIRST_TOLERANCE)),
-            Field("asked", (1,), np.int64),
+            Field("numbers", (2,), start=(0.0, tuned.FIRST_TOLERANCE)),
+            ASKED,
             Field("cache", (2,), np.int64),
             Field("a", ("rows",)),
             Field("slack", ("rows",), start=lambda _: problem.y.copy()),
@@ -97,50 +87,24 @@ class SMO(KernelSolver):
             *CACHED,
         )
 
-    def start(self, problem: KernelProblem, seed: int, duals: Floats | None = None) -> State:  # noqa: ARG002
+    def start(self, problem: KernelProblem, seed: int, duals: Floats | None = None) -> State:
         """Begin at a = 0, with all rows in hand."""
         return self._handed(problem, State.begin(problem.sizes, self.fields(problem)))
 
     def _handed(self, problem: KernelProblem, state: State) -> State:
-        used = threads.resolve(self.n_jobs, VALUES_OF_ROW * problem.n)
+        used = threads.resolve(self.n_jobs, tuned.VALUES_OF_ROW * problem.n)
         return replace(state, there=Hand(problem, state, self.cache_size, used))
 
-    def advance(
-        self,
-        problem: KernelProblem,
-        state: State,
-        *,
-        work: int,  # noqa: ARG002
-        stop_seen: int,
-        stop_steps: int,
-    ) -> bool:
-        """Steps, until some rows of K were missing or it is time for a look.
-
-        The last ones may go a little beyond the stop.
-        """
-        if not (state["asked"][0] or state.seen >= stop_seen or state.steps >= stop_steps):
-            self._work(problem, state)
-        return bool(state["asked"][0] or state.seen >= stop_seen or state.steps >= stop_steps)
-
-    def _work(self, problem: KernelProblem, state: State) -> None:
+    def some_steps(self, problem: KernelProblem, state: State) -> None:
+        """Steps, until some rows of K were missing or it is time for a look."""
         hand, plan = _hand(state), state["plan"]
-        end = hand.step(min(STEPS_BETWEEN_PAUSES, max(1, int(plan[_LOOK_AT]) - state.steps)))
-        plan[_CONVERGED] = end == "converged"
+        steps = min(tuned.STEPS_BETWEEN_PAUSES, max(1, int(plan[_LOOK_AT]) - state.steps))
+        plan[_CONVERGED] = hand.step(steps) == "converged"
         if state.steps >= plan[_SHRINK_AT] and not plan[_CONVERGED]:
             plan[_SHRINK_AT] = state.steps + 5 * _every(problem)
-            self._shrink(hand)
+            hand.shrink()
         if plan[_CONVERGED] or state.steps >= plan[_LOOK_AT]:
             self._look(problem, state)
-
-    def _shrink(self, hand: Hand) -> None:
-        """Leave rows out that are at a bound and far from wanting to leave it."""
-        if hand.y.size < FEWEST_ROWS_TO_SHRINK:
-            return
-        settled = hand.settled()
-        keep = np.flatnonzero(~settled)
-        if keep.size > MOST_ROWS_TO_KEEP * settled.size or keep.size < 2:
-            return
-        hand.narrow(keep)
 
     def _look(self, problem: KernelProblem, state: State) -> None:
         """Ask for a certificate where tol may be met, where nothing is left to do, or for long."""
@@ -148,11 +112,11 @@ class SMO(KernelSolver):
         plan[_LOOK_AT] = state.steps + _every(problem)
         gap, target = _hand(state).gap(), self._goal / 2.0 ** int(plan[_HALVINGS])
         near = gap <= target * numbers[_DUAL]
-        if plan[_CONVERGED] and not near and numbers[_TOLERANCE] > LAST_TOLERANCE:
-            numbers[_TOLERANCE] = max(numbers[_TOLERANCE] / 10, LAST_TOLERANCE)
+        if plan[_CONVERGED] and not near and numbers[_TOLERANCE] > tuned.LAST_TOLERANCE:
+            numbers[_TOLERANCE] = max(numbers[_TOLERANCE] / 10, tuned.LAST_TOLERANCE)
             plan[_CONVERGED] = 0
         if near:
-            if problem.n <= MOST_TINY_ROWS:
+            if problem.n <= tuned.MOST_TINY_ROWS:
                 self._polish(problem, state)
             state["asked"][0] = _NEAR
         elif self.stalled(problem, state):
@@ -172,58 +136,45 @@ class SMO(KernelSolver):
 
         The best model is kept: where a bound is reached before the end, that is the first.
         """
-        proof, _ = self._proven(problem, state)
+        proof, _ = self.proven(problem, state)
         if not proof.proves(self._goal).all():
             return
         best, least = state["a"].copy(), float(proof.gap[0])
-        state["numbers"][_TOLERANCE] = POLISHED_TOLERANCE
-        for _ in range(MOST_POLISHING):
+        state["numbers"][_TOLERANCE] = tuned.POLISHED_TOLERANCE
+        for _ in range(tuned.MOST_POLISHING):
             self._refresh(problem, state)
             before, enough = state.steps, False
-            while not enough and _hand(state).step(STEPS_BETWEEN_PAUSES) != "converged":
+            while not enough and _hand(state).step(tuned.STEPS_BETWEEN_PAUSES) != "converged":
                 enough = state.steps - before > 100 * problem.n
             if state.steps == before:
                 break
-            proof, _ = self._proven(problem, state)
+            proof, _ = self.proven(problem, state)
             if proof.gap[0] < least:
                 best, least = state["a"].copy(), float(proof.gap[0])
             if enough:
                 break
         _hand(state).put(best)
 
-    def stalled(self, problem: KernelProblem, state: State) -> bool:  # noqa: ARG002
+    def stalled(self, problem: KernelProblem, state: State) -> bool:
         """Whether no row violates optimality any more."""
-        return bool(state["plan"][_CONVERGED] and state["numbers"][_TOLERANCE] <= LAST_TOLERANCE)
+        return bool(
+            state["plan"][_CONVERGED] and state["numbers"][_TOLERANCE] <= tuned.LAST_TOLERANCE
+        )
 
-    def weights(self, problem: KernelProblem, state: State, give_up: GiveUp = never) -> Floats:  # noqa: ARG002
+    def coef(self, problem: KernelProblem, state: State) -> Floats:
         """The coefficient of every row."""
-        return np.append(state["a"] * problem.y, 0.0)[:, None]
+        return np.asarray(state["a"] * problem.y)
 
-    def alphas(self, problem: KernelProblem, state: State) -> Floats:  # noqa: ARG002
+    def alphas(self, problem: KernelProblem, state: State) -> Floats:
         """They are kept in the box."""
         return state["a"]
 
-    def certify(
-        self,
-        problem: KernelProblem,
-        state: State,
-        W: Floats,  # noqa: ARG002
-        b: Floats,  # noqa: ARG002
-        give_up: GiveUp = never,
-    ) -> tuple[Certificate, Floats] | None:
-        """The bounds, recomputed from all rows; the steps to come do not depend on it."""
-        try:
-            return self._proven(problem, state, give_up)
-        except GaveUp:
-            return None
-
-    def _proven(
+    def proven(
         self, problem: KernelProblem, state: State, give_up: GiveUp = never
     ) -> tuple[Certificate, Floats]:
-        alphas = state["a"].copy()
-        coef = alphas * problem.y
-        exact = state["exact"][:] = problem.scores(coef, give_up)
-        b = 0.0
+        """The bounds, by f of all rows, which is kept."""
+        alphas, coef, b = state["a"].copy(), self.coef(problem, state), 0.0
+        exact = state["exact"][:] = problem.gram.times(coef, give_up)
         if problem.free:
             b = intercept(marked(alphas, problem.upper, problem.y), problem.y - exact)
         return problem.proof(coef, exact, b, alphas, exact), problem.shown(coef, b)
@@ -255,7 +206,12 @@ class SMO(KernelSolver):
         expect((plan >= 0).all() and plan[_HALVINGS] < 1000, "its plan is none")
         expect(np.isfinite(numbers).all() and numbers[_TOLERANCE] > 0, "its numbers are none")
         expect(0 <= state["asked"][0] <= _LOOK, "it asks for nothing")
-        check_hand(state)
+        level = state["level"]
+        depths = np.unique(level)
+        expect(np.array_equal(depths, np.arange(depths.size)), "a level is empty")
+        expect(np.count_nonzero(level == level.max()) >= 2, "no rows are in hand")
+        expect(np.isfinite(state["slack"]).all(), "slack is not finite")
+        expect((state["cache"] >= 0).all(), "the cache's clock is none")
         return self._handed(problem, state)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pegasos.certificate import Floats
-from pegasos.kernel.gram import Gram, KernelGram, MatrixGram, ShiftedGram, check_semidefinite
+from pegasos.kernel.gram import Gram, MatrixGram, ShiftedGram, check_semidefinite
 from pegasos.kernel.kernels import Kernel
 from pegasos.kernel.pairs import ClassBlocks, PairGram
 from pegasos.kernel.points import Points
@@ -168,7 +168,7 @@ class KernelTask:
     def _gram(self, rows: NDArray[np.intp], n_jobs: int | None) -> Gram:
         if self.kernel is None:
             return MatrixGram(self.X, rows)
-        return KernelGram(self.kernel, self.X[rows], n_jobs)
+        return Points(self.kernel, self.X[rows], n_jobs)
 
     def _blocks(self, lanes: Sequence[Lane], solver: KernelSolver) -> ClassBlocks | None:
         """What pairs share, where it fits into half of the cache beside them."""
