@@ -29,7 +29,10 @@ CACHED = (
     Field("depths", (None,), np.uint8),
     Field("batches", (None, None), np.int32, least=-1),
 )
-"""Of a run's state: the order of a cache, from which its rows are made again."""
+"""Of a run's state: the order of a cache, from which its rows are made again.
+
+All begin as their least: no row is there.
+"""
 
 
 class Cache:
@@ -56,12 +59,10 @@ class Cache:
         self.marks &= ~np.uint8(_core.SMO_HERE)
         self.rows = self._memory[: places * n].reshape(places, n)
         self.place = np.full(n, -1, dtype=np.int32)
+        shapes = {"batches": (places, BATCH)}
         self._hold({
-            "used": np.full(places, -1, dtype=np.int64),
-            "owner": np.full(places, -1, dtype=np.int64),
-            "fetched": np.full(places, -1, dtype=np.int64),
-            "depths": np.zeros(places, dtype=np.uint8),
-            "batches": np.full((places, BATCH), -1, dtype=np.int32),
+            field.name: np.full(shapes.get(field.name, places), field.least, field.dtype)
+            for field in CACHED
         })  # fmt: skip
 
     def _hold(self, arrays: Arrays) -> None:

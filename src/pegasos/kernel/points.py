@@ -168,22 +168,16 @@ class Points(Gram):
 
     @cached_property
     def _csr32(self) -> _core.MercerRows32:
-        return _core.MercerRows32(
-            self.X.data.astype(np.float32, copy=False), *self._places, self._norms32, self.d
-        )
+        return _core.MercerRows32(*self._stored(np.float32), self._norms32, self.d)
 
     @cached_property
     def _csr64(self) -> _core.MercerRows64:
-        return _core.MercerRows64(
-            self.X.data.astype(np.float64, copy=False), *self._places, self.norms, self.d
-        )
+        return _core.MercerRows64(*self._stored(np.float64), self.norms, self.d)
 
-    @cached_property
-    def _places(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        return (
-            self.X.indices.astype(np.int32, copy=False),
-            self.X.indptr.astype(np.int64, copy=False),
-        )
+    def _stored(self, kind: Any) -> tuple[NDArray[Any], NDArray[np.int32], NDArray[np.int64]]:
+        values, columns, begins = self.X.data, self.X.indices, self.X.indptr
+        columns, begins = columns.astype(np.int32, copy=False), begins.astype(np.int64, copy=False)
+        return values.astype(kind, copy=False), columns, begins
 
 
 def _in_order(X: Any) -> Any:

@@ -40,7 +40,7 @@ class GramSite:
 GRAM = GramSite()
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class KernelProblem:
     """``y`` is -1 or 1, ``upper`` are c / s; a regularized intercept is in ``gram`` already."""
 
@@ -55,46 +55,16 @@ class KernelProblem:
     bias: ClassVar[float] = 0.0  # certificates find the intercept
     site: ClassVar[GramSite] = GRAM
 
-    @property
-    def n(self) -> int:
-        """Number of rows."""
-        return self.gram.n
-
-    @property
-    def free(self) -> bool:
-        """Whether an intercept is trained that is not penalised."""
-        return self.intercept == "free"
-
-    @property
-    def scale(self) -> float:
-        """Of LIBSVM's objective in ours."""
-        return self.s / self.total_weight
-
-    # What else a run asks.
-    @property
-    def weights_shape(self) -> tuple[int, int]:
-        """A weight for each row, and one that stays 0."""
-        return self.n + 1, 1
-
-    @property
-    def sizes(self) -> dict[str, int]:
-        """How long axes of a run's arrays are (``pegasos.state``)."""
-        return {"lanes": 1, "rows": self.n, "weights": self.n + 1, "padded": 1}
-
-    @property
-    def at_zero(self) -> Floats:
-        """(1,) P of w = 0."""
-        return np.array([self.scale * LOSS.value(1.0, self.upper).sum()])
-
-    @property
-    def visit_values(self) -> float:
-        """A step changes the slack of every row."""
-        return float(self.n)
-
-    @property
-    def row_bytes(self) -> float:
-        """Of a row of K."""
-        return 4.0 * self.n
+    def __post_init__(self) -> None:
+        """Add what follows, and what else a run asks."""
+        n = self.n = self.gram.n
+        self.free = self.intercept == "free"  # an intercept is trained that is not penalised
+        self.scale = self.s / self.total_weight  # of LIBSVM's objective in ours
+        self.sizes = {"lanes": 1, "rows": n, "weights": n + 1, "padded": 1}
+        self.weights_shape = n + 1, 1  # a weight for each row, and one that stays 0
+        self.at_zero = np.array([self.scale * LOSS.value(1.0, self.upper).sum()])
+        self.visit_values = float(n)  # a step changes the slack of every row
+        self.row_bytes = 4.0 * n  # of K
 
     def take(self, lanes: NDArray[np.intp]) -> Self:
         """The problem of its only lane."""
