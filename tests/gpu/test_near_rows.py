@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 import torch
-from tests.gpu.test_solvers import MODES, agree
+from tests.gpu.optima import MODES, agree
 
 import pegasos
-from pegasos.sites.device import loading, newton_rows
+from pegasos.sites.device import newton_rows
+from pegasos.sites.device.loading import stream_of
 from pegasos.sites.device.losses import LOSSES
-from pegasos.sites.device.newton_rows import NewtonRun
+from pegasos.sites.device.newton_rows import Near, NewtonRun
 
 RUN = {"C": 0.003, "device": "cpu", "solver": "newton", "tol": 1e-6, "seed": 0}
 
@@ -27,19 +28,19 @@ def rows():
 def seen(monkeypatch):
     """What a run looks at: the number of near rows at every step (0: all), and "look"."""
     events = []
-    stepped, look = NewtonRun.stepped, NewtonRun._look
+    stepped, look = NewtonRun.stepped, newton_rows.seen
 
     def step(self, *given):
         if self.kind != newton_rows.SAMPLE:
             events.append(len(self.hand.some))
         return stepped(self, *given)
 
-    def looked(self, *given):
+    def looked(*given):
         events.append("look")
-        return look(self, *given)
+        return look(*given)
 
     monkeypatch.setattr(NewtonRun, "stepped", step)
-    monkeypatch.setattr(NewtonRun, "_look", looked)
+    monkeypatch.setattr(newton_rows, "seen", looked)
     return events
 
 
@@ -104,31 +105,24 @@ def test_far_rows_come_in_as_if_they_were_looked_at(rows, monkeypatch):
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_rows_that_cross_the_reach_unseen_are_found_by_the_certificate(
-    rows, seen, mode, monkeypatch
-):
-    for name, value in {"_BEYOND": 1.0, "_MOVES": 0.0, "_ASTRAY": 1.0}.items():
-        monkeypatch.setattr(newton_rows, name, value)
-    monkeypatch.setattr("pegasos.solvers.newton_phases._NEXT_WIDTHS", (0.01, 0.01))
-    found = pegasos.solve(*rows, intercept=mode, **RUN)
+def test_rows_that_cross_the_reach_unseen_are_found_by_the_certificate(rows, seen, mode, trained):
+    near = Near(widths=0.7, moves=0.0, astray=1.0)
+    found = trained(*rows, "newton", 1e-6, C=0.003, intercept=mode, tuning={"near": near})
     agree(found, *rows, 1e-6, C=0.003, intercept=mode)
     assert seen.count("look") > 2
 
 
-def test_rows_that_moved_far_are_all_looked_at_again(rows, seen, monkeypatch):
-    monkeypatch.setattr(newton_rows, "_ASTRAY", 1e9)
-    found = pegasos.solve(*rows, **RUN)
-    agree(found, *rows, 1e-6, C=0.003)
+def test_rows_that_moved_far_are_all_looked_at_again(rows, seen, trained):
+    tuning = {"near": Near(astray=1e9)}
+    agree(trained(*rows, "newton", 1e-6, C=0.003, tuning=tuning), *rows, 1e-6, C=0.003)
     near = [at for at, event in enumerate(seen) if event not in ("look", 0)]
     assert len(near) >= 3
     assert all(seen[at + 1 : at + 2] in ([0], ["look"]) for at in near)
 
 
-def test_looks_come_to_an_end(rows, seen, monkeypatch):
-    monkeypatch.setattr(newton_rows, "_ASTRAY", 1e9)
-    monkeypatch.setattr(newton_rows, "_LOOKS", 2)
-    found = pegasos.solve(*rows, **RUN)
-    agree(found, *rows, 1e-6, C=0.003)
+def test_looks_come_to_an_end(rows, seen, trained):
+    tuning = {"near": Near(astray=1e9, looks=2)}
+    agree(trained(*rows, "newton", 1e-6, C=0.003, tuning=tuning), *rows, 1e-6, C=0.003)
     assert seen.count("look") <= 4
     assert seen[-3:] != ["look"] * 3
 
@@ -143,10 +137,10 @@ def test_no_rows_are_left_out_where_it_does_not_pay(rows, seen, options, why):
     assert not [event for event in seen if event not in ("look", 0)], why
 
 
-def test_near_rows_of_a_stream_stay_on_the_device(rows, seen, monkeypatch):
-    monkeypatch.setattr(loading, "_brought", loading.stream_of)
-    monkeypatch.setattr(loading, "BLOCK_BYTES", 1 << 18)
-    monkeypatch.setattr(newton_rows, "_NEAR_STREAMED", 0.3)
-    found = pegasos.solve(*rows, **RUN)
+def test_near_rows_of_a_stream_stay_on_the_device(rows, seen, trained):
+    X, y = rows
+    stream = stream_of(torch.from_numpy(X), torch.device("cpu"), block_bytes=1 << 18)
+    tuning = {"near": Near(share_streamed=0.3)}
+    found = trained(stream, y, "newton", 1e-6, C=0.003, tuning=tuning)
     agree(found, *rows, 1e-6, C=0.003)
     assert [event for event in seen if event not in ("look", 0)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import reduce
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 import torch
@@ -17,7 +17,7 @@ from torch import Tensor
 from pegasos.sites.device.arrays import host, sent
 from pegasos.sites.device.formulas import Direction, Fixed, Row, formulas_for, trial
 from pegasos.sites.device.fused import FusedPasses, Stays
-from pegasos.sites.device.gram import LEVELS, add_gram, sampled
+from pegasos.sites.device.gram import Precision, add_gram, sampled
 from pegasos.sites.device.lanes import Duals, fixed_of, lanes_of
 from pegasos.sites.device.products import AnyRows, kind_of_sums, products, sums
 from pegasos.sites.method import About, Bools, Floats, Kept, RowMethod
@@ -68,6 +68,7 @@ class InteriorRun(Stays):
         self.matrix = torch.zeros((K, d + 1, d + 1), **zeros)
         self.factored = torch.zeros((K, d + 1, d + 1), **zeros)
         self.left_out = torch.zeros(K, **zeros)  # sum D of the rows that are not in the matrix
+        self.levels: tuple[Precision, ...] = cast(Any, problem.site).levels
         self.level = 0  # of the matrices' precision
         self.first = True  # no matrix has been factored yet
         self.random = torch.Generator(device).manual_seed(seed)
@@ -75,7 +76,7 @@ class InteriorRun(Stays):
     @property
     def exact(self) -> bool:
         """Whether products are of float64."""
-        return self.level > 0 and self.level + 1 == len(LEVELS)
+        return self.level > 0 and self.level + 1 == len(self.levels)
 
     def tensors(self) -> dict[str, Tensor]:
         """A matrix is made and factored in one go."""
@@ -86,7 +87,7 @@ class InteriorRun(Stays):
     def check(self) -> None:
         """Duals are not below 0."""
         expect(bool((self.values[0] >= 0).all()), "values has duals below 0")
-        expect(0 <= self.level < len(LEVELS), "its matrices have no such precision")
+        expect(0 <= self.level < len(self.levels), "its matrices have no such precision")
 
     def rows(self, lo: int, hi: int) -> Row:
         """The variables of some rows."""
@@ -164,7 +165,7 @@ class InteriorPasses(FusedPasses):
     def gram(self, constant: float, light: Floats, thin: Floats) -> dict[str, Floats]:
         """Rows of zeros are no part of a sample: a free b alone knows them."""
         d, run = self.problem.rows.d, self.run
-        precision = LEVELS[run.level]
+        precision = run.levels[run.level]
         most, least = self._column(light), self._column(thin)
         free = self.problem.intercept == "free"
         for first, last, X in self.rows.visit():
@@ -282,7 +283,7 @@ class InteriorPasses(FusedPasses):
 
     def sharpen(self) -> bool:
         """Take the matrices, and in the end products, in a higher precision, if there is one."""
-        if self.run.level + 1 == len(LEVELS):
+        if self.run.level + 1 == len(self.run.levels):
             return False
         self.run.level += 1
         return True

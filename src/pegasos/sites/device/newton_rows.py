@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 import torch
@@ -34,19 +34,27 @@ from pegasos.state import expect
 if TYPE_CHECKING:
     from pegasos.problem import Problem
 
-_BEYOND = 2.0  # widths that near rows are from the kink at most
-_MOVES = 3.0  # that, in slacks' last root-mean-square change
-_ASTRAY = 4.0  # such changes in all, of the reach, after which all rows are looked at again
-_NEAR = 0.3  # share of the rows that may be near
-_NEAR_STREAMED = 1 / 12  # not many more than are in a sample
-_LOOKS = 16  # at all rows, after which they are all that is looked at
 ALL, SAMPLE, NEAR = range(3)
 """Which rows a run has in hand."""
 
 Block = tuple[int, int, AnyRows]
 """Rows lo..hi-1."""
 
-_ROWS_PER_FEATURE = 4096  # of which fewer are not what an iteration costs: its matrix is
+
+@dataclass(frozen=True, kw_only=True)
+class Near:
+    """Which rows count as near the kink, and for how long only they are looked at."""
+
+    widths: float = 2.0  # from the kink at most
+    moves: float = 3.0  # that, in slacks' last root-mean-square change
+    astray: float = 4.0  # such changes in all, of the reach, after which all are looked at again
+    share: float = 0.3  # of the rows, at most
+    share_streamed: float = 1 / 12  # not many more than are in a sample
+    looks: int = 16  # at all rows, after which they are all that is looked at
+    rows_per_feature: int = 4096  # of which fewer are not what an iteration costs: its matrix is
+
+
+NEAR_ROWS = Near()
 
 
 class NewtonRows:
@@ -93,6 +101,7 @@ class NewtonRun(Stays):
     def __init__(self, problem: Problem, about: About, seed: int) -> None:
         """Slacks of w = 0, of a sample if one of ``every`` rows is in it."""
         self.problem = problem
+        self.tuning: Near = cast(Any, problem.site).near
         self.source, self.device = rows_of(problem), lanes_of(problem).device
         self.random = torch.Generator(self.device).manual_seed(seed)
         size = problem.rows.d + 1
@@ -190,9 +199,9 @@ class NewtonRun(Stays):
 
     def reach_of(self, width: float, loss: Loss) -> float:
         """Within which of the kink a row is near, at such a width; 0: none is to be."""
-        if self.kind == NEAR or loss.curved or self.looks > _LOOKS:
+        if self.kind == NEAR or loss.curved or self.looks > self.tuning.looks:
             return 0.0
-        return max(_BEYOND * width, _MOVES * self.change, self.reach / 4)
+        return max(self.tuning.widths * width, self.tuning.moves * self.change, self.reach / 4)
 
     def take_near(self, totals: Floats) -> None:
         """Leave all rows, which amount to that, but those within reach of the kink, if few."""
@@ -212,9 +221,9 @@ class NewtonRun(Stays):
         self.far_loss, self.far_dual, self.far_balance = float(far[0]), float(far[1]), float(far[3])
 
     def _worth(self, few: int) -> bool:
-        source = self.source
-        most = (_NEAR if source.resident else _NEAR_STREAMED) * source.n
-        if source.n < _ROWS_PER_FEATURE * source.d or not 0 < few <= most:
+        source, tuning = self.source, self.tuning
+        most = (tuning.share if source.resident else tuning.share_streamed) * source.n
+        if source.n < tuning.rows_per_feature * source.d or not 0 < few <= most:
             return False
         return few * source.row_bytes <= room(self.device, 0)
 
@@ -245,7 +254,7 @@ class NewtonRun(Stays):
 
     def astray(self) -> bool:
         """Whether rows that are not near may have come near."""
-        return self.kind == NEAR and _ASTRAY * self.moved > self.reach
+        return self.kind == NEAR and self.tuning.astray * self.moved > self.reach
 
     def _drawn(self, every: int) -> Tensor:
         """One of every few rows."""

@@ -19,9 +19,11 @@ from pegasos.sites.device.batches import Batches
 from pegasos.sites.device.certify import gap_sums
 from pegasos.sites.device.csr import CsrRows
 from pegasos.sites.device.fused import FusedPasses, Stays
+from pegasos.sites.device.gram import LEVELS, Precision
 from pegasos.sites.device.interior import InteriorPasses
 from pegasos.sites.device.lanes import Duals, Lanes, fixed_of
 from pegasos.sites.device.newton import NewtonPasses
+from pegasos.sites.device.newton_rows import NEAR_ROWS, Near
 from pegasos.sites.device.rows import DeviceRows
 from pegasos.sites.method import About, Arrays, Floats, Kept, RowMethod
 from pegasos.sites.passes import Passes
@@ -52,6 +54,9 @@ class DeviceSite(Site):
 
     lanes: Lanes
     resident: bool  # all rows are there; else they come a block at a time
+    costs: PassCosts = COSTS
+    levels: tuple[Precision, ...] = LEVELS  # of InteriorPoint's matrices, the coarsest first
+    near: Near = NEAR_ROWS  # the rows that Newton goes on with
 
     name: ClassVar[str] = "device"
     where: ClassVar[str] = "on the device"
@@ -71,7 +76,7 @@ class DeviceSite(Site):
 
     def pass_costs(self, rows: Rows) -> PassCosts:
         """The same for all kinds of rows."""
-        return COSTS
+        return self.costs
 
     def told(self, problem: Problem) -> str:
         """Sizes, and the device."""
