@@ -1,11 +1,16 @@
 """Newton on a device goes on with the rows near the kink; all others come in as a few numbers."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
+from tests.common.pieces import Uneven
 from tests.gpu.optima import MODES, agree
+from tests.sites.test_pauses import Dies, PowerCut, same
 
 import pegasos
+from pegasos.sites.chunk_rows import ChunkRows
 from pegasos.sites.device import newton_rows
 from pegasos.sites.device.loading import stream_of
 from pegasos.sites.device.losses import LOSSES
@@ -21,6 +26,16 @@ def rows():
     X = rng.normal(size=(160_000, 4))
     y = np.sign(X @ rng.normal(size=4) + 0.3)
     y[rng.uniform(size=160_000) < 0.1] *= -1
+    return X, y
+
+
+@pytest.fixture(scope="module")
+def few_near(rows):
+    """Labels with less noise: few rows are near even for rows that come block by block."""
+    X, _ = rows
+    rng = np.random.default_rng(0)
+    y = np.sign(X @ rng.normal(size=4) + 0.3)
+    y[rng.uniform(size=160_000) < 0.01] *= -1
     return X, y
 
 
@@ -135,6 +150,38 @@ def test_no_rows_are_left_out_where_it_does_not_pay(rows, seen, options, why):
     found = pegasos.solve(*rows, **RUN | options)
     assert found.stop_reason == "converged"
     assert not [event for event in seen if event not in ("look", 0)], why
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_a_run_that_died_goes_on_with_the_rows_it_had_in_hand(
+    few_near, seen, streamed, monkeypatch, tmp_path
+):
+    monkeypatch.setattr("pegasos.run.schedule.first_slice", lambda _: 1)
+    monkeypatch.setattr("pegasos.run.schedule.next_slice", lambda *_: 1)
+    X, y = few_near
+    source = ChunkRows(Uneven(X, y, ends=range(0, 160_001, 32_000))) if streamed else X
+    resumed = []
+    resume = NewtonRun.resume
+
+    def kinds(self, arrays):
+        resume(self, arrays)
+        resumed.append((self.kind, self.due))
+
+    monkeypatch.setattr(NewtonRun, "resume", kinds)
+    run = partial(pegasos.solve, source, y, intercept="free", **RUN)
+    watched = Dies(0)
+    expected = run(callbacks=[watched])
+    pauses = -watched.left
+    assert pauses > 20
+    for moment in range(1, pauses, 2):
+        folder = tmp_path / f"{moment}"
+        with pytest.raises(PowerCut):
+            run(callbacks=[Dies(moment)], checkpoint=folder, checkpoint_every=0)
+        seen.clear()
+        found = run(resume=folder)
+        same(found, expected)
+    assert {kind for kind, _ in resumed} == set(range(3))
+    assert any(due for _, due in resumed)
 
 
 def test_near_rows_of_a_stream_stay_on_the_device(rows, seen, trained):
