@@ -58,9 +58,10 @@ class FeatureMap(ABC):
 
     def scores(self, X: Any, coef: Floats, n_jobs: int | None) -> Floats:
         """Features times ``coef`` (size, k); for maps without ``transform``."""
-        rows = MappedRows(X, self)
-        workers = threads.resolve(n_jobs, rows.size)
-        return np.concatenate([rows.block(lo, hi, workers) @ coef for lo, hi in rows.parts()])
+        rows, out = MappedRows(X, self), np.empty((X.shape[0], coef.shape[1]))
+        for lo, hi in rows.parts():
+            out[lo:hi] = rows.block(lo, hi, threads.resolve(n_jobs, rows.size)) @ coef
+        return out
 
 
 @dataclass(frozen=True)
