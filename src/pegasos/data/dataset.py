@@ -10,24 +10,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from pegasos.util.files import FileError
+
 MOST_FEATURES = 1 << 26
 """An index beyond this is taken for a mistake unless the number of features is declared."""
 
 
-class DataError(ValueError):
-    """A file that cannot be read, and where: ``path``, ``line`` and ``column`` count from 1."""
-
-    def __init__(
-        self, path: Any, what: str, line: int | None = None, column: int | None = None
-    ) -> None:
-        """``what`` says what is wrong, and what to do."""
-        place = "".join(f":{number}" for number in (line, column) if number is not None)
-        super().__init__(f"{path}{place}: {what}")
-        self.path, self.what, self.line, self.column = str(path), what, line, column
-
-    def __reduce__(self) -> Any:
-        """Pickled, it comes back whole."""
-        return type(self), (self.path, self.what, self.line, self.column)
+class DataError(FileError):
+    """A file of data that cannot be read, and where: ``path``, ``line`` and ``column``."""
 
 
 @dataclass(frozen=True)
