@@ -21,7 +21,7 @@ from pegasos.data.cache_manifest import NAME
 from pegasos.data.csr import make_csr
 from pegasos.data.dataset import ALIGNED, Chunks, Data, DataError, Options
 from pegasos.data.formats import resolved
-from pegasos.data.svmlight_chunks import SvmlightChunks
+from pegasos.data.svmlight import SvmlightChunks
 from pegasos.util import sparse
 from pegasos.util.memory import total
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import importlib
-import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pegasos.data import blocks, format_of, read
+from pegasos.data import blocks, format_of, read, writers
+from pegasos.data.cache_writer import write_cache
 from pegasos.data.dataset import BadLine, Data, DataError, Options
 from pegasos.util.atomic import atomic_path
+from pegasos.util.files import AnyPath
 
 
 @dataclass
@@ -39,8 +40,8 @@ class Conversion:
 
 
 def convert(
-    source: str | os.PathLike[str],
-    target: str | os.PathLike[str],
+    source: AnyPath,
+    target: AnyPath,
     options: Options | None = None,
     *,
     target_format: str | None = None,
@@ -64,8 +65,6 @@ def convert(
         raise FileExistsError(f"{target} exists; overwrite it only if you mean to")
     done = Conversion(features=options.features or 0)
     if kind == "cache":
-        from pegasos.data.cache_writer import write_cache
-
         rows = done.counted(blocks(source, options))
         write_cache(rows, target, features=options.features, overwrite=overwrite)
         return done
@@ -82,31 +81,17 @@ def convert(
 
 def _write(source: Path, target: Path, kind: str, options: Options, done: Conversion) -> None:
     if kind == "npz":
-        from pegasos.data.writers import write_npz
-
         (data,) = done.counted([read(source, options)])
-        write_npz(data, target)
+        writers.write_npz(data, target)
         return
+    # Tables need all features before the first row.
+    features = _features(source, options) if kind in writers.TABLES else 0
+    rows = done.counted(blocks(source, options))
     if kind == "svmlight":
         svmlight: Any = importlib.import_module("pegasos.data.svmlight")
-        with svmlight.SvmlightWriter(target) as writer:
-            for data in done.counted(blocks(source, options)):
-                if data.sample_weight is not None:
-                    raise DataError(target, "svmlight has no place for weights: write a cache")
-                writer.write(data)
-        return
-    from pegasos.data import writers
-
-    features = _features(source, options)
-    rows = done.counted(blocks(source, options))
-    if kind == "csv":
-        from pegasos.data.csv_table import delimiter_of
-
-        writers.write_csv(rows, target, features, delimiter_of(target, Options()))
-    elif kind in ("parquet", "arrow"):
-        writers.write_arrow(rows, target, features, parquet=kind == "parquet")
-    elif kind == "npy":
-        writers.write_npy(rows, target, features)
+        svmlight.write_blocks(rows, target)
+    elif kind in writers.TABLES:
+        writers.write_table(rows, target, kind, features)
     else:
         raise ValueError(f"{kind!r} is not a format that can be written")
 
@@ -115,10 +100,5 @@ def _features(source: Path, options: Options) -> int:
     if options.features is not None:
         return options.features
     # Blocks of svmlight have the features met so far; those of other formats all of them.
-    whole = (options.format or format_of(source)) != "svmlight"
-    most = 0
-    for block in blocks(source, options):
-        most = max(most, block.X.shape[1])
-        if whole:
-            break
-    return most
+    widths = (block.X.shape[1] for block in blocks(source, options))
+    return next(widths) if (options.format or format_of(source)) != "svmlight" else max(widths)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pegasos.data.columns import LABEL_NAMES
-from pegasos.data.dataset import VALUES, Data, DataError, slices
+from pegasos.data.csv_table import delimiter_of
+from pegasos.data.dataset import VALUES, Data, DataError, Options, slices
 from pegasos.data.files import create_binary
 from pegasos.data.npy import GrowingArray
 from pegasos.util import sparse
@@ -21,14 +22,19 @@ from pegasos.util import sparse
 _MOST_COLUMNS = 1 << 20
 
 
-def write_csv(blocks: Iterable[Data], path: Path, features: int, delimiter: str) -> None:
-    """CSV with a header, the label first; numbers are written so that they come back exactly."""
+def write_table(blocks: Iterable[Data], path: Path, kind: str, features: int) -> None:
+    """Rows of ``features`` columns, the label first: a kind of ``TABLES``."""
+    TABLES[kind](_dense(blocks, path, features), path, kind)
+
+
+def _write_csv(blocks: Iterable[Data], path: Path, _kind: str) -> None:
+    """CSV with a header; numbers are written so that they come back exactly."""
+    delimiter = delimiter_of(path, Options())
     with create_binary(path) as file:
-        names: list[str] | None = None
-        for data in _dense(blocks, path, features):
-            if names is None:
-                names = _names(path, data, features)
-                file.write((delimiter.join(_quoted(n, delimiter) for n in names) + "\n").encode())
+        for number, data in enumerate(blocks):
+            if number == 0:
+                names = [_quoted(name, delimiter) for name in _names(path, data)]
+                file.write((delimiter.join(names) + "\n").encode())
             leading = [_cells(column, delimiter) for column in _leading(data)]
             for at, row in enumerate(np.asarray(data.X, np.float64).tolist()):
                 cells = [*(column[at] for column in leading), *map(repr, row), ""]
@@ -37,32 +43,28 @@ def write_csv(blocks: Iterable[Data], path: Path, features: int, delimiter: str)
                 file.write((line.removesuffix(delimiter) + "\n").encode())
 
 
-def write_arrow(blocks: Iterable[Data], path: Path, features: int, parquet: bool) -> None:
+def _write_arrow(blocks: Iterable[Data], path: Path, kind: str) -> None:
     """Parquet or Feather, a column for each feature."""
     import pyarrow as pa
 
-    writer: Any = None
-    try:
-        for data in _dense(blocks, path, features):
-            columns = [pa.array(column) for column in _leading(data)]
-            columns += [pa.array(np.ascontiguousarray(data.X[:, at])) for at in range(features)]
+    with ExitStack() as stack:
+        writer: Any = None
+        for data in blocks:
+            columns = [pa.array(np.ascontiguousarray(one)) for one in (*_leading(data), *data.X.T)]
             if writer is None:
-                names = _names(path, data, features)
-                schema = pa.schema(list(zip(names, (c.type for c in columns), strict=True)))
-                writer = _arrow_writer(path, schema, parquet)
+                types = (column.type for column in columns)
+                schema = pa.schema(list(zip(_names(path, data), types, strict=True)))
+                writer = stack.enter_context(_arrow_writer(path, schema, kind))
             if [column.type for column in columns] != schema.types:
                 raise DataError(path, "labels or values change their type on the way")
             writer.write_batch(pa.record_batch(columns, schema=schema))
-    finally:
-        if writer is not None:
-            writer.close()
 
 
-def write_npy(blocks: Iterable[Data], path: Path, features: int) -> None:
+def _write_npy(blocks: Iterable[Data], path: Path, _kind: str) -> None:
     """One array, the label in its first column."""
-    file: GrowingArray | None = None
-    try:
-        for data in _dense(blocks, path, features):
+    with ExitStack() as stack:
+        file: GrowingArray | None = None
+        for data in blocks:
             if data.y is None or np.asarray(data.y).dtype.kind not in "biuf":
                 what = "npy needs labels that are numbers, in its first column"
                 raise DataError(path, f"{what}: write npz or a cache")
@@ -72,12 +74,19 @@ def write_npy(blocks: Iterable[Data], path: Path, features: int) -> None:
             if file is None:
                 exact = np.asarray(data.X).dtype == np.float32 and data.y.dtype.kind != "f"
                 file = GrowingArray(path, np.float32 if exact else np.float64, rows.shape[1:])
+                stack.callback(file.close)
             if (rows.astype(file.dtype)[:, 0] != rows[:, 0]).any():
                 raise DataError(path, "labels are too large for float32: write npz or a cache")
             file.add(rows)
-    finally:
-        if file is not None:
-            file.close()
+
+
+TABLES: dict[str, Callable[[Iterable[Data], Path, str], None]] = {
+    "csv": _write_csv,
+    "parquet": _write_arrow,
+    "arrow": _write_arrow,
+    "npy": _write_npy,
+}
+"""What writes tables: dense rows, as they come."""
 
 
 def write_npz(data: Data, path: Path) -> None:
@@ -134,8 +143,8 @@ def _leading(data: Data) -> list[NDArray[Any]]:
     return [np.asarray(column) for column in (data.y, data.sample_weight) if column is not None]
 
 
-def _names(path: Path, data: Data, features: int) -> list[str]:
-    names = list(data.feature_names or (f"x{at}" for at in range(features)))
+def _names(path: Path, data: Data) -> list[str]:
+    names = list(data.feature_names or (f"x{at}" for at in range(data.X.shape[1])))
     leading = [LABEL_NAMES[0]] if data.y is not None else []
     leading += ["weight"] if data.sample_weight is not None else []
     for name in leading:
@@ -158,11 +167,11 @@ def _quoted(text: str, delimiter: str) -> str:
     return text
 
 
-def _arrow_writer(path: str | os.PathLike[str], schema: Any, parquet: bool) -> Any:
-    if parquet:
+def _arrow_writer(path: Path, schema: Any, kind: str) -> Any:
+    if kind == "parquet":
         import pyarrow.parquet
 
-        return pyarrow.parquet.ParquetWriter(os.fspath(path), schema, write_page_checksum=True)
+        return pyarrow.parquet.ParquetWriter(str(path), schema, write_page_checksum=True)
     import pyarrow
 
-    return pyarrow.ipc.new_file(os.fspath(path), schema)
+    return pyarrow.ipc.new_file(str(path), schema)
