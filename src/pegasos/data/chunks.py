@@ -7,7 +7,6 @@ cache first, and ``spill`` does the same with rows that come only once, from a g
 from __future__ import annotations
 
 import os
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +22,7 @@ from pegasos.data.dataset import ALIGNED, Chunks, Data, DataError, Options
 from pegasos.data.formats import resolved
 from pegasos.data.svmlight import SvmlightChunks
 from pegasos.util import sparse
+from pegasos.util.files import AnyPath
 from pegasos.util.memory import total
 
 MANY_BLOCKS, LEAST_BYTES, MOST_BYTES = 128, 1 << 18, 1 << 26
@@ -53,9 +53,7 @@ class _EvenChunks(Chunks):
 class CacheChunks(_EvenChunks):
     """A cache, memory-mapped: its pages are the system's, to keep or to drop."""
 
-    def __init__(
-        self, cache: Cache | str | os.PathLike[str], block_bytes: int | None = None
-    ) -> None:
+    def __init__(self, cache: Cache | AnyPath, block_bytes: int | None = None) -> None:
         """Blocks of about so many bytes; those of the cache are checked when they are read.
 
         Without ``block_bytes``, rows that fit the machine's memory are used at once, where they
@@ -109,32 +107,8 @@ class ArrayChunks(_EvenChunks):
         return Data(self.X[rows], y, weight)
 
 
-class ParquetChunks(Chunks):
-    """Row groups of Parquet files."""
-
-    def __init__(self, paths: Sequence[str | os.PathLike[str]], options: Options) -> None:
-        """The files are opened, and their row groups counted."""
-        from pegasos.data import arrow
-
-        self._files = [arrow.RowGroups(path, resolved(path, options)) for path in paths]
-        self._options = options
-        self._starts = np.cumsum([0] + [file.count for file in self._files]).tolist()
-        if self._starts[-1] == 0:
-            raise DataError(paths[0], "no row groups: there are no rows")
-
-    @property
-    def n_blocks(self) -> int:
-        """How many blocks there are."""
-        return int(self._starts[-1])
-
-    def read(self, number: int) -> Data:
-        """The rows of a row group."""
-        file = bisect_right(self._starts, number) - 1
-        return self._files[file].read(number - self._starts[file])
-
-
 def open_chunks(
-    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    path: AnyPath | Sequence[AnyPath],
     options: Options | None = None,
     *,
     block_bytes: int | None = None,
@@ -152,8 +126,11 @@ def open_chunks(
             raise DataError(path, "a folder that is no cache, and holds no Parquet files")
     if not paths:
         raise ValueError("no files to read")
-    kind = resolved(paths[0], options).format
+    options = resolved(paths[0], options)
+    kind = options.format
     if kind == "parquet":
+        from pegasos.data.arrow import ParquetChunks
+
         return ParquetChunks(paths, options)
     if len(paths) > 1:
         raise ValueError(f"{len(paths)} files: several are taken of Parquet only, not of {kind}")
@@ -170,9 +147,7 @@ def open_chunks(
     )
 
 
-def spill(
-    parts: Iterable[Any], folder: str | os.PathLike[str], *, overwrite: bool = False
-) -> CacheChunks:
+def spill(parts: Iterable[Any], folder: AnyPath, *, overwrite: bool = False) -> CacheChunks:
     """Write (X, y) or (X, y, weight) that come only once to a cache, and open it."""
     from pegasos.data.cache_writer import write_cache
 

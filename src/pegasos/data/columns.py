@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pegasos.data.dataset import DataError, Options
+from pegasos.data.dataset import Data, DataError, Options
 
 LABEL_NAMES = ("label", "y", "target", "class")
 """Headers that a label goes by, the likeliest first; in any case of letters."""
+
+NO_NUMBER = "not a number: one-hot encode the column, or if it is text name it (text=, --text)"
 
 
 @dataclass(frozen=True)
@@ -25,9 +27,22 @@ class Columns:
     notes: tuple[str, ...]
 
     @property
-    def feature_names(self) -> tuple[str, ...] | None:
-        """Those of the header."""
-        return None if self.names is None else tuple(self.names[at] for at in self.features)
+    def numbers(self) -> list[int]:
+        """Those that hold numbers whatever the label is: the features, then the weight."""
+        return [*self.features, *(() if self.weight is None else (self.weight,))]
+
+    def data(self, X: Any, y: Any, weight: Any, text: list[str] | None, **bad: Any) -> Data:
+        """Rows of these columns; what is not among them is left out."""
+        names = None if self.names is None else tuple(self.names[at] for at in self.features)
+        return Data(
+            X if self.text is None else None,
+            y,
+            weight if self.weight is not None else None,
+            feature_names=names if self.text is None else None,
+            text=text if self.text is not None else None,
+            notes=self.notes,
+            **bad,
+        )
 
     def called(self, at: int) -> str:
         """A column as people know it."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from pegasos.data import blocks, format_of, read, writers
 from pegasos.data.cache_writer import write_cache
-from pegasos.data.dataset import BadLine, Data, DataError, Options
+from pegasos.data.dataset import SHOWN, BadLine, Data, DataError, Options
 from pegasos.util.atomic import atomic_path
 from pegasos.util.files import AnyPath
 
@@ -33,7 +33,7 @@ class Conversion:
             self.rows += n
             self.values += getattr(data.X, "nnz", n * d)
             self.features = max(self.features, d)
-            self.bad_lines += data.bad_lines[: max(0, 20 - len(self.bad_lines))]
+            self.bad_lines += data.bad_lines[: max(0, SHOWN - len(self.bad_lines))]
             self.bad_count += data.bad_count
             self.notes += tuple(note for note in data.notes if note not in self.notes)
             yield replace(data, bad_lines=(), bad_count=0)

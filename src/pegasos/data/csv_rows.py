@@ -4,30 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pegasos.data import labels
-from pegasos.data.columns import Columns
-from pegasos.data.dataset import BadLine
+from pegasos.data.columns import NO_NUMBER, Columns
+from pegasos.data.dataset import BadLine, Data
 
 _MISSING = ("", "?", "na", "n/a", "nan", "null", "none")
 
 
-@dataclass
-class Part:
-    """Some rows; of what the file does not have, nothing or empty."""
+class Part(NamedTuple):
+    """Some rows, their labels apart."""
 
-    X: NDArray[Any]
-    labels: list[str] | None
-    weight: NDArray[np.float64]
-    text: list[str] = field(default_factory=list)
-    lines: Sequence[int] = ()  # where each row begins
-    bad: list[BadLine] = field(default_factory=list)
-    bad_count: int = 0
+    data: Data
+    labels: list[str] | None  # as they are written; None if the file has none
+    lines: Sequence[int]  # where each row begins
 
 
 class BadRowError(Exception):
@@ -62,10 +55,11 @@ class Rows:
         """All that were added."""
         columns = self._columns
         X = np.array(self._values, self._dtype).reshape(len(self._lines), len(columns.features))
-        texts = self._labels if columns.label is not None else None
-        return Part(
-            X, texts, np.array(self._weights), self._texts, self._lines, self.bad, self.bad_count
-        )
+        data = columns.data(
+            X, None, np.array(self._weights), self._texts,
+            bad_lines=tuple(self.bad), bad_count=self.bad_count,
+        )  # fmt: skip
+        return Part(data, self._labels if columns.label is not None else None, self._lines)
 
     def add(self, line: int, row: list[str]) -> None:
         """A row; BadRowError leaves all as it was."""
@@ -74,18 +68,17 @@ class Rows:
             what = f"{len(row)} fields in this row where {columns.count} are expected"
             raise BadRowError(min(len(row), columns.count) + 1, what)
         values = self._numbers([row[at] for at in columns.features])
+        label = None
         if columns.label is not None:
             label = row[columns.label].strip()
             if labels.missing(label):
-                what = f"{columns.called(columns.label)}: the label is {label!r}, so it is missing"
-                raise BadRowError(columns.label + 1, what)
+                raise self._wrong(columns.label, f"the label is {label!r}, so it is missing")
         if columns.weight is not None:
             weight = self._number(row[columns.weight], columns.weight)
             if weight < 0:
-                what = f"{columns.called(columns.weight)}: the weight {weight:g} is negative"
-                raise BadRowError(columns.weight + 1, what)
+                raise self._wrong(columns.weight, f"the weight {weight:g} is negative")
             self._weights.append(weight)
-        if columns.label is not None:
+        if label is not None:
             self._labels.append(label)
         if columns.text is not None:
             self._texts.append(row[columns.text])
@@ -111,16 +104,16 @@ class Rows:
         value = labels.number(text)
         if value is not None and abs(value) <= self._largest:
             return value
-        called = self._columns.called(at)
-        what = (
-            f"{called}: {_short(text)} is not a number: one-hot encode the column, "
-            "or if it is text name it (text=, --text)"
-        )
         if text.strip().lower() in _MISSING:
-            what = f"{called}: the value {text!r} is missing: fill it in, or leave the row out"
+            what = f"the value {text!r} is missing: fill it in, or leave the row out"
         elif _is_float(text):
-            what = f"{called}: {_short(text)} is not a finite {np.dtype(self._dtype).name}"
-        raise BadRowError(at + 1, what)
+            what = f"{_short(text)} is not a finite {np.dtype(self._dtype).name}"
+        else:
+            what = f"{_short(text)} is {NO_NUMBER}"
+        raise self._wrong(at, what)
+
+    def _wrong(self, at: int, what: str) -> BadRowError:
+        return BadRowError(at + 1, f"{self._columns.called(at)}: {what}")
 
 
 def _is_float(text: str) -> bool:

@@ -8,7 +8,6 @@ line and the field of what is wrong.
 from __future__ import annotations
 
 import csv
-import os
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -19,12 +18,9 @@ import numpy as np
 from pegasos.data import labels
 from pegasos.data.columns import Columns, assign
 from pegasos.data.csv_rows import BadRowError, Part, Rows
-from pegasos.data.dataset import BadLine, DataError, Options
-from pegasos.data.files import compression
-from pegasos.data.lines import Lines, decode, numbered
-
-SHOWN = 20
-"""Bad lines kept in detail."""
+from pegasos.data.dataset import SHOWN, BadLine, DataError, Options
+from pegasos.data.files import Lines, compression, numbered
+from pegasos.util.files import AnyPath
 
 _LONGEST_FIELD = 1 << 30
 _ODD = re.compile(rb"[\r\x1c-\x1f]")  # ends of lines, and what only some readers take for spaces
@@ -33,7 +29,7 @@ _ODD = re.compile(rb"[\r\x1c-\x1f]")  # ends of lines, and what only some reader
 class Table:
     """A file whose columns are known."""
 
-    def __init__(self, path: str | os.PathLike[str], options: Options) -> None:
+    def __init__(self, path: AnyPath, options: Options) -> None:
         """Open ``path`` and look at its first row."""
         self.path, self.options = path, options
         self._delimiter = delimiter_of(path, options)
@@ -52,7 +48,7 @@ class Table:
         rows = bad = 0
         try:
             for part in self._parts():
-                rows, bad = rows + len(part.lines), bad + part.bad_count
+                rows, bad = rows + len(part.lines), bad + part.data.bad_count
                 yield part
         finally:
             self._lines.close()
@@ -106,12 +102,11 @@ class Table:
         lines = block.removesuffix(b"\n").split(b"\n")
         if not all(lines) or {line.count(delimiter) for line in lines} != {columns.count - 1}:
             return None
-        wanted = [*columns.features, *(() if columns.weight is None else (columns.weight,))]
         # What is not ASCII is part of no number: a sign that is none takes its place.
         plain = [line.decode("ascii", "replace") for line in lines]
         try:
             values = np.loadtxt(
-                plain, delimiter=self._delimiter, comments=None, usecols=wanted, ndmin=2
+                plain, delimiter=self._delimiter, comments=None, usecols=columns.numbers, ndmin=2
             )
             at = columns.label
             texts = None if at is None else [
@@ -124,7 +119,8 @@ class Table:
         if not good or (weight < 0).any() or any(map(labels.missing, set(texts or ()))):
             return None
         X = np.ascontiguousarray(X, self.options.dtype)
-        return Part(X, texts, weight.ravel(), lines=range(first, first + len(lines)))
+        data = columns.data(X, None, weight.ravel(), None)
+        return Part(data, texts, range(first, first + len(lines)))
 
     # By the csv module
 
@@ -149,9 +145,11 @@ class Table:
         def decoded() -> Iterator[str]:
             for number, raw in lines:
                 try:
-                    text = decode(self.path, number, raw)
-                except DataError as error:
-                    self._bad(rows, number, None, error.what)
+                    text = raw.decode()
+                except UnicodeDecodeError as error:
+                    byte, place = raw[error.start], error.start + 1
+                    what = f"byte {byte:#04x} at place {place} of the line is not UTF-8"
+                    self._bad(rows, number, None, f"{what}: convert the file to UTF-8")
                     continue
                 seen.append(number)
                 yield text + "\n"
@@ -177,7 +175,7 @@ class Table:
             rows.bad.append(BadLine(line, column or 1, what))
 
 
-def delimiter_of(path: str | os.PathLike[str], options: Options) -> str:
+def delimiter_of(path: AnyPath, options: Options) -> str:
     """What separates fields: as the options say, else by the file's name."""
     if options.delimiter is None:
         name = Path(path).name.lower().removesuffix(compression(path))
