@@ -30,10 +30,18 @@ _TYPES = {
     "weights": ("<f8",),
     "qid": ("<i8",),
 }
-STARTS = frozenset({"indptr", "label_indptr"})
-"""Arrays with a 0 before the first block: n + 1 entries for n rows."""
+STARTS = {"indptr": ("indices", "values"), "label_indptr": ("label_indices",)}
+"""Arrays that say where rows begin in others: n + 1 entries, a 0 before the first block."""
 
-KINDS = ("int", "float", "text", "indicator")
+_LABELS: dict[str | None, tuple[dict[str, str], type | None]] = {
+    None: ({}, None),
+    "int": ({"labels": "<f8"}, None),
+    "float": ({"labels": "<f8"}, None),
+    "text": ({"labels": "<i4"}, str),
+    "indicator": ({"label_indptr": "<i8", "label_indices": "<i4"}, float),
+}
+"""The arrays of each kind of labels, and what their names are."""
+
 _SEAL = ',\n"sha256": "%s"}\n'
 
 
@@ -74,9 +82,9 @@ class Manifest:
     stored: int  # values
     arrays: dict[str, Array]
     blocks: tuple[Block, ...]
-    labels: str | None = None  # one of KINDS
-    label_names: tuple[Any, ...] | None = None  # strings of "text", numbers of "indicator"
-    feature_names: tuple[str, ...] | None = None
+    labels: str | None  # their kind
+    label_names: tuple[Any, ...] | None  # strings of "text", numbers of "indicator"
+    feature_names: tuple[str, ...] | None
 
     @property
     def sparse(self) -> bool:
@@ -84,10 +92,10 @@ class Manifest:
         return "indptr" in self.arrays
 
     @property
-    def ragged(self) -> frozenset[str]:
-        """Arrays that have as many entries in a row as it happens."""
-        more = {"indices", "values"} if self.sparse else set()
-        return frozenset({"label_indices"} | more)
+    def ragged(self) -> dict[str, str]:
+        """What says where rows begin, of arrays with as many entries in a row as it happens."""
+        there = (starts for starts in STARTS if starts in self.arrays)
+        return {entries: starts for starts in there for entries in STARTS[starts]}
 
     def render(self) -> bytes:
         """The bytes of the file."""
@@ -124,12 +132,8 @@ def parse(path: Any, raw: bytes) -> Manifest:
         raise DataError(path, f"{what}: make it anew, or use the package that wrote it")
     try:
         return _believed(told)
-    except (_ImpossibleError, KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise DataError(path, f"the manifest contradicts itself: {error!s:.200}") from None
-
-
-class _ImpossibleError(Exception):
-    """Something a manifest cannot say."""
 
 
 def _refuse(constant: str) -> None:
@@ -138,7 +142,7 @@ def _refuse(constant: str) -> None:
 
 def _must(true: bool, what: str) -> None:
     if not true:
-        raise _ImpossibleError(what)
+        raise ValueError(what)
 
 
 def _count(value: Any, what: str, least: int = 0) -> int:
@@ -191,27 +195,20 @@ def _names(given: Any, kinds: tuple[type, ...], what: str) -> tuple[Any, ...] | 
 
 def _fits(found: Manifest) -> None:
     """The right arrays, each of the right length."""
-    arrays, n = found.arrays, found.rows
-    needed = {"indptr", "indices", "values"} if found.sparse else {"values"}
-    labels: set[str] = set()
-    if found.labels is not None:
-        _must(found.labels in KINDS, f"labels are {found.labels!r:.40}")
-        labels = {"label_indptr", "label_indices"} if found.labels == "indicator" else {"labels"}
-    _must(set(arrays) - {"weights", "qid"} == needed | labels, f"arrays are {sorted(arrays)}")
+    arrays, n, ragged = found.arrays, found.rows, found.ragged
+    labels, named = _LABELS[found.labels]
+    needed = {"values"} | ({"indptr", "indices"} if found.sparse else set()) | labels.keys()
+    _must(set(arrays) - {"weights", "qid"} == needed, f"arrays are {sorted(arrays)}")
     for name, array in arrays.items():
-        if name == "label_indices":
-            continue  # as many as there are
-        length = found.stored if name in found.ragged else n + (name in STARTS)
-        _must(array.shape[0] == length, f"{name} has {array.shape[0]} entries, not {length}")
+        length = found.stored if name in ragged else n + (name in STARTS)
+        right = name == "label_indices" or array.shape[0] == length  # of those there are any number
+        _must(right, f"{name} has {array.shape[0]} entries, not {length}")
+        _must(array.dtype == labels.get(name, array.dtype), "labels have the wrong type")
     if not found.sparse:
         _must(arrays["values"].shape[1] == found.features, "values have other columns")
         _must(found.stored == n * found.features, "stored values are not rows x features")
-    if "labels" in arrays:
-        codes = arrays["labels"].dtype == "<i4"
-        _must(codes == (found.labels == "text"), "labels have the wrong type")
-    named = {"text": str, "indicator": float}.get(found.labels or "")
     names = found.label_names
-    _must((names is not None) == (named is not None), "label_names")
+    _must((names is None) == (named is None), "label_names")
     _must(all(type(name) is named for name in names or ()), "label_names")
     _must(len(set(names or ())) == len(names or ()), "label_names are not different")
     called = found.feature_names
@@ -220,11 +217,8 @@ def _fits(found: Manifest) -> None:
 
 def _tiles(found: Manifest) -> None:
     """Blocks cover all rows and all bytes once, in order."""
-    row = 0
-    at: dict[str, int] = {
-        name: HEADER + (array.row_size if name in STARTS else 0)
-        for name, array in found.arrays.items()
-    }
+    row, ragged = 0, found.ragged
+    at = {name: HEADER + (name in STARTS) * array.row_size for name, array in found.arrays.items()}
     for block in found.blocks:
         _must(block.row == row, f"a block begins in row {block.row}, not {row}")
         _must(set(block.ranges) == set(found.arrays), f"the arrays of the block of row {row}")
@@ -235,7 +229,7 @@ def _tiles(found: Manifest) -> None:
             _must(first == at[name], f"a block of {name} begins at byte {first}")
             at[name] += size
             sizes[name], left = divmod(size, array.row_size)
-            right = name in found.ragged or sizes[name] == block.rows
+            right = name in ragged or sizes[name] == block.rows
             _must(not left and right, f"a block of {name} has {size} bytes")
         _must(not found.sparse or sizes["indices"] == sizes["values"], "a block's values")
     _must(row == found.rows, f"blocks have {row} rows of {found.rows}")

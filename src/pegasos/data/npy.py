@@ -15,6 +15,7 @@ from numpy.lib import format as npy_format
 from numpy.typing import NDArray
 
 from pegasos.data.dataset import DataError
+from pegasos.util.files import AnyPath
 
 HEADER = 128
 """Bytes of the headers we write; the longest we need is shorter."""
@@ -60,7 +61,7 @@ def read_header(path: Any, stream: BinaryIO, file_size: int) -> Header:
     return header
 
 
-def map_array(path: str | os.PathLike[str]) -> NDArray[Any]:
+def map_array(path: AnyPath) -> NDArray[Any]:
     """An npy file, memory-mapped."""
     with open(path, "rb") as file:
         header = read_header(path, file, os.fstat(file.fileno()).st_size)
@@ -107,24 +108,25 @@ class GrowingArray:
         self._file.write(bytes(HEADER))
 
     @property
-    def row_bytes(self) -> int:
-        """Bytes of a row."""
-        return int(self.dtype.itemsize) * math.prod(self.row)
+    def shape(self) -> tuple[int, ...]:
+        """Of what was written so far."""
+        return self.rows, *self.row
 
-    def add(self, rows: NDArray[Any]) -> int:
-        """Write rows; their CRC."""
+    def add(self, rows: NDArray[Any]) -> tuple[int, int, int]:
+        """Write rows; the byte where they begin, how many they take, and their CRC."""
         plain = np.ascontiguousarray(rows, dtype=self.dtype)
+        begin = self._file.tell()
         self._file.write(raw_bytes(plain))
         self.rows += plain.shape[0]
-        return crc(plain)
+        return begin, plain.nbytes, crc(plain)
 
-    def close(self) -> Header:
-        """Write the header."""
-        shape = (self.rows, *self.row)
+    def close(self) -> bytes:
+        """Write the header; it is returned, too."""
+        header = header_bytes(self.shape, self.dtype)
         with self._file:
             self._file.seek(0)
-            self._file.write(header_bytes(shape, self.dtype))
-        return Header(shape, self.dtype, False, HEADER)
+            self._file.write(header)
+        return header
 
     def abandon(self) -> None:
         """Close the file as it is."""
