@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from pegasos.data.cache_manifest import NAME, STARTS, Manifest, parse
 from pegasos.data.csr import check_csr, check_dense, make_csr
 from pegasos.data.dataset import Data, DataError, Options
-from pegasos.data.npy import HEADER, crc, map_values, read_header
+from pegasos.data.npy import HEADER, crc, map_array
 from pegasos.util.files import AnyPath
 
 _LARGEST_MANIFEST = 1 << 30
@@ -228,20 +228,16 @@ def _manifest_bytes(path: Path) -> bytes:
 def _map(path: Path, manifest: Manifest, name: str) -> NDArray[Any]:
     told, place = manifest.arrays[name], path / f"{name}.npy"
     try:
-        file = open(place, "rb")  # noqa: SIM115 - closed by the next with
+        with open(place, "rb") as file:
+            size, start = os.fstat(file.fileno()).st_size, file.read(HEADER)
     except FileNotFoundError:
         raise DataError(place, "this file of the cache is missing") from None
-    with file:
-        size = os.fstat(file.fileno()).st_size
-        if size != told.file_size:
-            raise DataError(place, f"{size} bytes instead of {told.file_size}: truncated?")
-        start = file.read(HEADER)
-        if zlib.crc32(start) != told.header_crc:
-            raise DataError(place, "the checksum of the header is wrong: damaged")
-        file.seek(0)
-        header = read_header(place, file, size)
-        if (header.shape, header.dtype.str, header.fortran, header.size) != (
-            told.shape, told.dtype, False, HEADER,
-        ):  # fmt: skip
-            raise DataError(place, "the header is not what the manifest says")
-        return map_values(file, header)
+    if size != told.file_size:
+        raise DataError(place, f"{size} bytes instead of {told.file_size}: truncated?")
+    if zlib.crc32(start) != told.header_crc:
+        raise DataError(place, "the checksum of the header is wrong: damaged")
+    array = map_array(place)
+    same = (array.shape, array.dtype.str) == (told.shape, told.dtype)
+    if not same or not array.flags.c_contiguous:
+        raise DataError(place, "the header is not what the manifest says")
+    return array

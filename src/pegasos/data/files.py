@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import importlib
 import io
 import sys
 import zlib
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 COMPRESSED = (".gz", ".bz2", ".zst")
 
 _MAGIC = {".gz": b"\x1f\x8b", ".bz2": b"BZh", ".zst": b"\x28\xb5\x2f\xfd"}
+# Python 3.14 has it itself. It is imported only where a .zst file is met.
+_ZSTD = "compression.zstd" if sys.version_info >= (3, 14) else "zstandard"
 _BUFFER = 1 << 20
 _BOM = b"\xef\xbb\xbf"
 _ZSTD_CHUNK = 1 << 12  # a block of zstd may grow 30,000 times: small chunks bound the memory
@@ -55,7 +58,11 @@ def create_binary(path: AnyPath) -> BinaryIO:
     if ending == ".bz2":
         return bz2.open(path, "wb")  # type: ignore[return-value]
     if ending == ".zst":
-        return _zstd_writer(path)
+        zstd: Any = importlib.import_module(_ZSTD)
+        if _ZSTD == "zstandard":
+            return zstd.open(path, "wb", cctx=zstd.ZstdCompressor(write_checksum=True))  # type: ignore[no-any-return]
+        checked = {zstd.CompressionParameter.checksum_flag: 1}
+        return zstd.open(path, "wb", options=checked)  # type: ignore[no-any-return]
     return open(path, "wb")
 
 
@@ -101,7 +108,9 @@ class _ZstdReader:
     """All frames of a zstd file, one after the other; ``read`` raises EOFError inside a frame."""
 
     def __init__(self, file: BinaryIO) -> None:
-        self._file, self._new = file, _zstd_decompressor()
+        zstd: Any = importlib.import_module(_ZSTD)
+        own = zstd.ZstdDecompressor
+        self._file, self._new = file, own().decompressobj if _ZSTD == "zstandard" else own
         self._frame: Any = None
         self._ready, self._rest = memoryview(b""), b""
 
@@ -120,33 +129,9 @@ class _ZstdReader:
         return bytes(out)
 
 
-# Python 3.14 has zstd itself. The packages are imported only where a .zst file is met.
-
-
-def _zstd_decompressor() -> Callable[[], Any]:
-    if sys.version_info >= (3, 14):
-        from compression import zstd
-
-        return zstd.ZstdDecompressor
-    import zstandard
-
-    return zstandard.ZstdDecompressor().decompressobj
-
-
-def _zstd_writer(path: Any) -> BinaryIO:
-    if sys.version_info >= (3, 14):
-        from compression import zstd
-
-        return zstd.open(path, "wb", options={zstd.CompressionParameter.checksum_flag: 1})  # type: ignore[no-any-return]
-    import zstandard
-
-    checked = zstandard.ZstdCompressor(write_checksum=True)
-    return zstandard.open(path, "wb", cctx=checked)  # type: ignore[no-any-return]
-
-
 def _errors() -> tuple[type[BaseException], ...]:
     """What broken contents raise."""
-    module = sys.modules.get("compression.zstd" if sys.version_info >= (3, 14) else "zstandard")
+    module = sys.modules.get(_ZSTD)
     return (OSError, zlib.error) + ((module.ZstdError,) if module is not None else ())
 
 

@@ -6,7 +6,6 @@ import io
 import math
 import os
 import zlib
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -23,23 +22,13 @@ HEADER = 128
 _LONGEST_HEADER = 4096
 
 
-@dataclass(frozen=True)
-class Header:
-    """What an npy file says of itself."""
+def check_header(
+    path: Any, stream: BinaryIO, file_size: int
+) -> tuple[tuple[int, ...], np.dtype[Any], bool, int]:
+    """Shape, type, whether columns are together, and where the values begin.
 
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any]
-    fortran: bool
-    size: int  # bytes before the values
-
-    @property
-    def file_size(self) -> int:
-        """Bytes of the whole file."""
-        return self.size + self.dtype.itemsize * math.prod(self.shape)
-
-
-def read_header(path: Any, stream: BinaryIO, file_size: int) -> Header:
-    """The header at the beginning of ``stream``; DataError unless the file's size fits it."""
+    DataError unless the size of the file fits the header at the beginning of ``stream``.
+    """
     start = io.BytesIO(stream.read(_LONGEST_HEADER))
     try:
         version = npy_format.read_magic(start)
@@ -54,27 +43,22 @@ def read_header(path: Any, stream: BinaryIO, file_size: int) -> Header:
         raise DataError(path, "holds Python objects, which are not read: save numbers or strings")
     if any(size < 0 for size in shape):
         raise DataError(path, f"the header has the shape {shape}")
-    header = Header(tuple(map(int, shape)), dtype, bool(fortran), start.tell())
-    if header.file_size != file_size:
-        what = f"{file_size} bytes, while its header asks for {header.file_size}"
+    wanted = start.tell() + dtype.itemsize * math.prod(map(int, shape))
+    if wanted != file_size:
+        what = f"{file_size} bytes, while its header asks for {wanted}"
         raise DataError(path, f"{what}: truncated?")
-    return header
+    return shape, dtype, fortran, start.tell()
 
 
 def map_array(path: AnyPath) -> NDArray[Any]:
     """An npy file, memory-mapped."""
     with open(path, "rb") as file:
-        header = read_header(path, file, os.fstat(file.fileno()).st_size)
-        return map_values(file, header)
-
-
-def map_values(file: BinaryIO, header: Header) -> NDArray[Any]:
-    """The values after a header, memory-mapped."""
-    if not math.prod(header.shape):  # there is nothing to map
-        return np.empty(header.shape, header.dtype)
-    order: Any = "F" if header.fortran else "C"
-    mapped = np.memmap(file, header.dtype, "r", header.size, header.shape, order)
-    return np.asarray(mapped)  # a plain array: SciPy is slower with subclasses
+        size = os.fstat(file.fileno()).st_size
+        shape, dtype, fortran, begin = check_header(path, file, size)
+        if not math.prod(shape):  # there is nothing to map
+            return np.empty(shape, dtype)
+        mapped = np.memmap(file, dtype, "r", begin, shape, "F" if fortran else "C")
+        return np.asarray(mapped)  # a plain array: SciPy is slower with subclasses
 
 
 def header_bytes(shape: tuple[int, ...], dtype: np.dtype[Any]) -> bytes:
