@@ -7,6 +7,7 @@ cache first, and ``spill`` does the same with rows that come only once, from a g
 from __future__ import annotations
 
 import os
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from pegasos.data import read
 from pegasos.data.cache import Cache
 from pegasos.data.cache_manifest import NAME
 from pegasos.data.csr import make_csr
-from pegasos.data.dataset import ALIGNED, Chunks, Data, DataError, Options
+from pegasos.data.dataset import ALIGNED, Chunks, Data, DataError, Options, take
 from pegasos.data.formats import resolved
 from pegasos.data.svmlight import SvmlightChunks
 from pegasos.util import sparse
@@ -46,8 +47,18 @@ class _EvenChunks(Chunks):
     def n_blocks(self) -> int:
         return -(-self._n // self._rows)
 
+    def whole(self) -> Data | None:
+        return self._some(0, self._n) if self._at_once else None
+
+    def read(self, number: int) -> Data:
+        return self._some(*self._range(number))
+
     def _range(self, number: int) -> tuple[int, int]:
         return number * self._rows, min(self._n, (number + 1) * self._rows)
+
+    @abstractmethod
+    def _some(self, lo: int, hi: int) -> Data:
+        """The rows from ``lo`` to ``hi``, in place."""
 
 
 class CacheChunks(_EvenChunks):
@@ -60,18 +71,9 @@ class CacheChunks(_EvenChunks):
         are mapped.
         """
         self.cache = cache if isinstance(cache, Cache) else Cache.open(cache)
-        size = sum(
-            part[1] for block in self.cache.manifest.blocks for part in block.ranges.values()
-        )
+        blocks = self.cache.manifest.blocks
+        size = sum(part[1] for block in blocks for part in block.ranges.values())
         super().__init__(self.cache.rows, size, block_bytes)
-
-    def whole(self) -> Data | None:
-        """All rows, mapped."""
-        return self.cache.read() if self._at_once else None
-
-    def read(self, number: int) -> Data:
-        """The rows of a block, in place."""
-        return self.cache.some_rows(*self._range(number))
 
     @property
     def in_place(self) -> bool:
@@ -82,6 +84,9 @@ class CacheChunks(_EvenChunks):
         """Ask the system to read ahead."""
         self.cache.will_need(*self._range(number))
 
+    def _some(self, lo: int, hi: int) -> Data:
+        return self.cache.some_rows(lo, hi)
+
 
 class ArrayChunks(_EvenChunks):
     """Arrays, memory-mapped or not: X dense or CSR, y, and sample weights."""
@@ -90,21 +95,14 @@ class ArrayChunks(_EvenChunks):
         self, X: Any, y: Any = None, sample_weight: Any = None, block_bytes: int | None = None
     ) -> None:
         """Blocks of about so many bytes; without, rows at once if they fit the machine's memory."""
-        self.X, self.y, self.weight = X, y, sample_weight
+        y, weight = (None if one is None else np.asarray(one) for one in (y, sample_weight))
+        self.data = Data(X, y, weight)
         n, d = X.shape
         size = X.nnz * 12 if sparse.issparse(X) else n * d * X.itemsize
         super().__init__(n, size, block_bytes)
 
-    def whole(self) -> Data | None:
-        """All rows, where they are."""
-        return Data(self.X, self.y, self.weight) if self._at_once else None
-
-    def read(self, number: int) -> Data:
-        """The rows of a block."""
-        rows = slice(*self._range(number))
-        y = None if self.y is None else np.asarray(self.y[rows])
-        weight = None if self.weight is None else np.asarray(self.weight[rows])
-        return Data(self.X[rows], y, weight)
+    def _some(self, lo: int, hi: int) -> Data:
+        return self.data if (lo, hi) == (0, self.data.n) else take(self.data, lo, hi)
 
 
 def open_chunks(
@@ -135,7 +133,7 @@ def open_chunks(
     if len(paths) > 1:
         raise ValueError(f"{len(paths)} files: several are taken of Parquet only, not of {kind}")
     if kind == "cache":
-        return CacheChunks(Cache.open(paths[0]), block_bytes)
+        return CacheChunks(paths[0], block_bytes)
     if kind == "npy":
         data = read(paths[0], options)
         return ArrayChunks(data.X, data.y, data.sample_weight, block_bytes)
@@ -152,7 +150,7 @@ def spill(parts: Iterable[Any], folder: AnyPath, *, overwrite: bool = False) -> 
     from pegasos.data.cache_writer import write_cache
 
     write_cache(_parts(parts), folder, overwrite=overwrite)
-    return CacheChunks(Cache.open(folder))
+    return CacheChunks(folder)
 
 
 def _parts(parts: Iterable[Any]) -> Iterator[Data]:

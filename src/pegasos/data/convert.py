@@ -100,5 +100,5 @@ def _features(source: Path, options: Options) -> int:
     if options.features is not None:
         return options.features
     # Blocks of svmlight have the features met so far; those of other formats all of them.
-    widths = (block.X.shape[1] for block in blocks(source, options))
-    return next(widths) if (options.format or format_of(source)) != "svmlight" else max(widths)
+    widths = (int(block.X.shape[1]) for block in blocks(source, options))
+    return max(widths) if (options.format or format_of(source)) == "svmlight" else next(widths)

@@ -1,26 +1,26 @@
-"""Rows of CSV that are put together one at a time, each field checked."""
+"""Rows of CSV one at a time, each field checked."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from pegasos.data import labels
 from pegasos.data.columns import NO_NUMBER, Columns
-from pegasos.data.dataset import BadLine, Data
 
 _MISSING = ("", "?", "na", "n/a", "nan", "null", "none")
 
 
-class Part(NamedTuple):
-    """Some rows, their labels apart."""
+class Row(NamedTuple):
+    """A row that is right; what the file does not have is empty, or 1."""
 
-    data: Data
-    labels: list[str] | None  # as they are written; None if the file has none
-    lines: Sequence[int]  # where each row begins
+    line: int  # where it begins
+    values: list[float]
+    label: str
+    weight: float
+    text: str
 
 
 class BadRowError(Exception):
@@ -32,59 +32,33 @@ class BadRowError(Exception):
         self.column, self.what = column, what
 
 
-class Rows:
-    """Rows that are put together one at a time."""
+class Fields:
+    """The fields of rows as what their columns say."""
 
     def __init__(self, columns: Columns, dtype: type[np.float32] | type[np.float64]) -> None:
-        """None yet."""
-        self._columns, self._dtype = columns, dtype
-        self._largest = float(np.finfo(self._dtype).max)
-        self.clear()
+        """Numbers must fit ``dtype``."""
+        self._columns, self._dtype = columns, np.dtype(dtype)
+        self._largest = float(np.finfo(dtype).max)
 
-    def clear(self) -> None:
-        """Begin anew."""
-        self._values: list[list[float]] = []
-        self._labels: list[str] = []
-        self._weights: list[float] = []
-        self._texts: list[str] = []
-        self._lines: list[int] = []
-        self.bad: list[BadLine] = []
-        self.bad_count = self.size = 0
-
-    def part(self) -> Part:
-        """All that were added."""
+    def row(self, line: int, fields: list[str]) -> Row:
+        """A row, or BadRowError."""
         columns = self._columns
-        X = np.array(self._values, self._dtype).reshape(len(self._lines), len(columns.features))
-        data = columns.data(
-            X, None, np.array(self._weights), self._texts,
-            bad_lines=tuple(self.bad), bad_count=self.bad_count,
-        )  # fmt: skip
-        return Part(data, self._labels if columns.label is not None else None, self._lines)
-
-    def add(self, line: int, row: list[str]) -> None:
-        """A row; BadRowError leaves all as it was."""
-        columns = self._columns
-        if len(row) != columns.count:
-            what = f"{len(row)} fields in this row where {columns.count} are expected"
-            raise BadRowError(min(len(row), columns.count) + 1, what)
-        values = self._numbers([row[at] for at in columns.features])
-        label = None
+        label, weight, text = "", 1.0, ""
+        if len(fields) != columns.count:
+            what = f"{len(fields)} fields in this row where {columns.count} are expected"
+            raise BadRowError(min(len(fields), columns.count) + 1, what)
+        values = self._numbers([fields[at] for at in columns.features])
         if columns.label is not None:
-            label = row[columns.label].strip()
+            label = fields[columns.label].strip()
             if labels.missing(label):
                 raise self._wrong(columns.label, f"the label is {label!r}, so it is missing")
         if columns.weight is not None:
-            weight = self._number(row[columns.weight], columns.weight)
+            weight = self._number(fields[columns.weight], columns.weight)
             if weight < 0:
                 raise self._wrong(columns.weight, f"the weight {weight:g} is negative")
-            self._weights.append(weight)
-        if label is not None:
-            self._labels.append(label)
-        if columns.text is not None:
-            self._texts.append(row[columns.text])
-        self._values.append(values)
-        self._lines.append(line)
-        self.size += sum(map(len, row)) + len(row)
+        return Row(
+            line, values, label, weight, "" if columns.text is None else fields[columns.text]
+        )
 
     def _numbers(self, texts: list[str]) -> list[float]:
         together = "".join(texts)
@@ -104,24 +78,21 @@ class Rows:
         value = labels.number(text)
         if value is not None and abs(value) <= self._largest:
             return value
+        short = repr(text if len(text) <= 40 else text[:37] + "...")
         if text.strip().lower() in _MISSING:
             what = f"the value {text!r} is missing: fill it in, or leave the row out"
-        elif _is_float(text):
-            what = f"{_short(text)} is not a finite {np.dtype(self._dtype).name}"
+        elif value is not None or _is_infinite(text):
+            what = f"{short} is not a finite {self._dtype.name}"
         else:
-            what = f"{_short(text)} is {NO_NUMBER}"
+            what = f"{short} is {NO_NUMBER}"
         raise self._wrong(at, what)
 
     def _wrong(self, at: int, what: str) -> BadRowError:
         return BadRowError(at + 1, f"{self._columns.called(at)}: {what}")
 
 
-def _is_float(text: str) -> bool:
+def _is_infinite(text: str) -> bool:
     try:
-        return math.isinf(float(text)) or labels.number(text) is not None
+        return math.isinf(float(text))
     except ValueError:
         return False
-
-
-def _short(text: str) -> str:
-    return repr(text if len(text) <= 40 else text[:37] + "...")

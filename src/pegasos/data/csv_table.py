@@ -9,21 +9,30 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from pegasos.data import labels
 from pegasos.data.columns import Columns, assign
-from pegasos.data.csv_rows import BadRowError, Part, Rows
-from pegasos.data.dataset import SHOWN, BadLine, DataError, Options
+from pegasos.data.csv_rows import BadRowError, Fields, Row
+from pegasos.data.dataset import SHOWN, BadLine, Data, DataError, Options
 from pegasos.data.files import Lines, compression, numbered
 from pegasos.util.files import AnyPath
 
 _LONGEST_FIELD = 1 << 30
 _ODD = re.compile(rb"[\r\x1c-\x1f]")  # ends of lines, and what only some readers take for spaces
+
+
+class Part(NamedTuple):
+    """Some rows, their labels apart."""
+
+    data: Data
+    labels: list[str] | None  # as they are written; None if the file has none
+    lines: Sequence[int]  # where each row begins
 
 
 class Table:
@@ -36,12 +45,15 @@ class Table:
         self._largest = float(np.finfo(options.dtype).max)
         # A document may be longer than the module's limit.
         csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_FIELD))
+        self._bad_lines: list[BadLine] = []  # of the part that is read, the first
+        self._bad_count, self._may_skip = 0, False
         self._lines = Lines(path, options.block_bytes)
         try:
             self.columns = self._first()
         except BaseException:
             self._lines.close()
             raise
+        self._may_skip = options.skip_bad_lines
 
     def parts(self) -> Iterator[Part]:
         """All rows in order; DataError if there are none."""
@@ -77,7 +89,7 @@ class Table:
                 held.append(raw)
                 yield self._lines.line - 1, raw.removesuffix(b"\n")
 
-        _, row = next(self._records(lines(), None), (0, None))
+        _, row = next(self._records(lines()), (0, None))
         if row is None:
             raise DataError(self.path, "the file is empty")
         header = self.options.header
@@ -125,20 +137,37 @@ class Table:
     # By the csv module
 
     def _slow(self, lines: Iterator[tuple[int, bytes]]) -> Iterator[Part]:
-        rows = Rows(self.columns, self.options.dtype)
-        for line, row in self._records(lines, rows):
+        fields = Fields(self.columns, self.options.dtype)
+        rows: list[Row] = []
+        size = 0
+        for line, row in self._records(lines):
             try:
-                rows.add(line, row)
+                rows.append(fields.row(line, row))
             except BadRowError as error:
-                self._bad(rows, line, error.column, error.what)
-            if rows.size > self.options.block_bytes:
-                yield rows.part()
-                rows.clear()
-        yield rows.part()
+                self._bad(line, error.column, error.what)
+                continue
+            size += sum(map(len, row)) + len(row)
+            if size > self.options.block_bytes:
+                yield self._part(rows)
+                rows, size = [], 0
+        yield self._part(rows)
 
-    def _records(
-        self, lines: Iterator[tuple[int, bytes]], rows: Rows | None
-    ) -> Iterator[tuple[int, list[str]]]:
+    def _part(self, rows: list[Row]) -> Part:
+        columns, bad, count = self.columns, tuple(self._bad_lines), self._bad_count
+        self._bad_lines, self._bad_count = [], 0
+        X = np.array([row.values for row in rows], self.options.dtype)
+        data = columns.data(
+            X.reshape(len(rows), len(columns.features)),
+            None,
+            np.array([row.weight for row in rows]),
+            [row.text for row in rows],
+            bad_lines=bad,
+            bad_count=count,
+        )
+        texts = None if columns.label is None else [row.label for row in rows]
+        return Part(data, texts, [row.line for row in rows])
+
+    def _records(self, lines: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, list[str]]]:
         """Rows as fields, with the line each begins in."""
         seen: list[int] = []
 
@@ -149,7 +178,7 @@ class Table:
                 except UnicodeDecodeError as error:
                     byte, place = raw[error.start], error.start + 1
                     what = f"byte {byte:#04x} at place {place} of the line is not UTF-8"
-                    self._bad(rows, number, None, f"{what}: convert the file to UTF-8")
+                    self._bad(number, None, f"{what}: convert the file to UTF-8")
                     continue
                 seen.append(number)
                 yield text + "\n"
@@ -162,17 +191,17 @@ class Table:
             except StopIteration:
                 return
             except csv.Error as error:
-                self._bad(rows, seen[0] if seen else 0, None, f"this is no row of CSV: {error}")
+                self._bad(seen[0] if seen else 0, None, f"this is no row of CSV: {error}")
                 continue
             if len(row) > 1 or (row and row[0].strip()):
                 yield seen[0], row
 
-    def _bad(self, rows: Rows | None, line: int, column: int | None, what: str) -> None:
-        if rows is None or not self.options.skip_bad_lines:
+    def _bad(self, line: int, column: int | None, what: str) -> None:
+        if not self._may_skip:
             raise DataError(self.path, what, line, column)
-        rows.bad_count += 1
-        if rows.bad_count <= SHOWN:
-            rows.bad.append(BadLine(line, column or 1, what))
+        self._bad_count += 1
+        if self._bad_count <= SHOWN:
+            self._bad_lines.append(BadLine(line, column or 1, what))
 
 
 def delimiter_of(path: AnyPath, options: Options) -> str:
