@@ -56,9 +56,9 @@ class Fields:
             weight = self._number(fields[columns.weight], columns.weight)
             if weight < 0:
                 raise self._wrong(columns.weight, f"the weight {weight:g} is negative")
-        return Row(
-            line, values, label, weight, "" if columns.text is None else fields[columns.text]
-        )
+        if columns.text is not None:
+            text = fields[columns.text]
+        return Row(line, values, label, weight, text)
 
     def _numbers(self, texts: list[str]) -> list[float]:
         together = "".join(texts)
