@@ -11,6 +11,7 @@ import csv
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,9 +21,10 @@ from pegasos.data import labels
 from pegasos.data.columns import Columns, assign
 from pegasos.data.csv_rows import BadRowError, Fields, Row
 from pegasos.data.dataset import SHOWN, BadLine, Data, DataError, Options
-from pegasos.data.files import Lines, compression, numbered
+from pegasos.data.files import compression, open_binary
 from pegasos.util.files import AnyPath
 
+_BOM = b"\xef\xbb\xbf"
 _LONGEST_FIELD = 1 << 30
 _ODD = re.compile(rb"[\r\x1c-\x1f]")  # ends of lines, and what only some readers take for spaces
 
@@ -47,11 +49,13 @@ class Table:
         csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_FIELD))
         self._bad_lines: list[BadLine] = []  # of the part that is read, the first
         self._bad_count, self._may_skip = 0, False
-        self._lines = Lines(path, options.block_bytes)
+        self._stream = open_binary(path)
+        self._read: list[bytes] = []  # lines that come again
+        self._line = 1  # the number of the line that comes next
         try:
             self.columns = self._first()
         except BaseException:
-            self._lines.close()
+            self._stream.close()
             raise
         self._may_skip = options.skip_bad_lines
 
@@ -63,39 +67,39 @@ class Table:
                 rows, bad = rows + len(part.lines), bad + part.data.bad_count
                 yield part
         finally:
-            self._lines.close()
+            self._stream.close()
         if not rows:
             raise DataError(self.path, f"none of {bad} rows is good" if bad else "no rows")
 
     def _parts(self) -> Iterator[Part]:
-        while block := self._lines.block():
+        while lines := self._read + self._stream.readlines(self.options.block_bytes):
+            first, self._read = self._line, []
+            self._line += len(lines)
+            block = b"".join(lines)
             if self.columns.text is not None or b'"' in block:
-                self._lines.back(block)
-                yield from self._slow(self._lines.each())
+                yield from self._slow(enumerate(chain(lines, self._stream), first))
                 return
-            first = self._lines.line - block.count(b"\n")
             part = self._fast(block, first)
             if part is None:
-                yield from self._slow(numbered(block, first))
+                yield from self._slow(enumerate(lines, first))
             else:
                 yield part
 
     def _first(self) -> Columns:
         """The columns, by the first row; which is given back unless it is a header."""
-        held: list[bytes] = []
 
-        def lines() -> Iterator[tuple[int, bytes]]:
-            while raw := self._lines.one():
-                held.append(raw)
-                yield self._lines.line - 1, raw.removesuffix(b"\n")
+        def lines() -> Iterator[bytes]:
+            for line in self._stream:
+                self._read.append(line if self._read else line.removeprefix(_BOM))
+                yield self._read[-1]
 
-        _, row = next(self._records(lines()), (0, None))
+        _, row = next(self._records(enumerate(lines(), 1)), (0, None))
         if row is None:
             raise DataError(self.path, "the file is empty")
         header = self.options.header
         found = all(labels.number(one) is None for one in row) if header is None else header
-        if not found:
-            self._lines.back(b"".join(held))
+        if found:
+            self._line, self._read = 1 + len(self._read), []
         names = [name.strip() for name in row] if found else None
         columns = assign(self.path, names, len(row), self.options)
         if header is None:
@@ -181,7 +185,7 @@ class Table:
                     self._bad(number, None, f"{what}: convert the file to UTF-8")
                     continue
                 seen.append(number)
-                yield text + "\n"
+                yield text
 
         reader = csv.reader(decoded(), delimiter=self._delimiter, strict=True)
         while True:

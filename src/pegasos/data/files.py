@@ -1,4 +1,4 @@
-"""Opening files that may be compressed, by the ending of their names; text by whole lines."""
+"""Opening files that may be compressed, by the ending of their names."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import importlib
 import io
 import sys
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -24,7 +24,6 @@ _MAGIC = {".gz": b"\x1f\x8b", ".bz2": b"BZh", ".zst": b"\x28\xb5\x2f\xfd"}
 # Python 3.14 has it itself. It is imported only where a .zst file is met.
 _ZSTD = "compression.zstd" if sys.version_info >= (3, 14) else "zstandard"
 _BUFFER = 1 << 20
-_BOM = b"\xef\xbb\xbf"
 _ZSTD_CHUNK = 1 << 12  # a block of zstd may grow 30,000 times: small chunks bound the memory
 
 
@@ -140,57 +139,3 @@ _DECOMPRESS: dict[str, Callable[[BinaryIO], Any]] = {
     ".bz2": lambda file: bz2.BZ2File(file, "rb"),
     ".zst": _ZstdReader,
 }
-
-
-class Lines:
-    """The lines of a file, from wherever the last call left off."""
-
-    def __init__(self, path: AnyPath, block_bytes: int) -> None:
-        """Open ``path``; a byte order mark of UTF-8 is passed over."""
-        self.path, self.block_bytes = path, block_bytes
-        self.line = 1  # number of the line that comes next
-        self._stream = open_binary(path)
-        self._rest = self._stream.read(len(_BOM)).removeprefix(_BOM)
-
-    def close(self) -> None:
-        """Close the file."""
-        self._stream.close()
-
-    def block(self) -> bytes:
-        """Some whole lines, each with its end; nothing at the end of the file."""
-        parts = [self._rest]
-        while more := self._stream.read(self.block_bytes):
-            cut = more.rfind(b"\n") + 1
-            parts.append(more[:cut] if cut else more)
-            if cut:
-                self._rest = more[cut:]
-                break
-        else:
-            self._rest = b""
-        found = b"".join(parts)
-        if found and not found.endswith(b"\n"):
-            found += b"\n"
-        self.line += found.count(b"\n")
-        return found
-
-    def back(self, block: bytes) -> None:
-        """Take back the lines last given, or the last of them."""
-        self._rest = block + self._rest
-        self.line -= block.count(b"\n")
-
-    def one(self) -> bytes:
-        """A single line."""
-        block = self.block()
-        cut = block.find(b"\n") + 1
-        self.back(block[cut:])
-        return block[:cut]
-
-    def each(self) -> Iterator[tuple[int, bytes]]:
-        """Line by line, with numbers and without ends."""
-        while block := self.block():
-            yield from numbered(block, self.line - block.count(b"\n"))
-
-
-def numbered(block: bytes, first: int) -> Iterator[tuple[int, bytes]]:
-    """The lines of a block, with numbers and without ends."""
-    return enumerate(block.removesuffix(b"\n").split(b"\n"), first)
