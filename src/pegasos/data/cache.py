@@ -19,45 +19,32 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from pegasos.data.cache_manifest import NAME, STARTS, Manifest, parse
+from pegasos.data.cache_manifest import STARTS, read_manifest
 from pegasos.data.csr import check_csr, check_dense, make_csr
 from pegasos.data.dataset import Data, DataError, Options
 from pegasos.data.npy import HEADER, crc, map_array
 from pegasos.util.files import AnyPath
 
-_LARGEST_MANIFEST = 1 << 30
-
 
 class Cache:
     """A folder that was opened; safe to read from several threads."""
 
-    def __init__(self, path: Path, manifest: Manifest, arrays: dict[str, NDArray[Any]]) -> None:
-        """``Cache.open`` makes one."""
-        self.path, self.manifest, self._arrays = path, manifest, arrays
-        # A check only reads, so threads that meet in a block may both make it: no lock.
-        self._checked = bytearray(len(manifest.blocks))
-        self._starts = [block.row for block in manifest.blocks]
-        self._files: dict[str, int] = {}
-
-    @classmethod
-    def open(cls, path: AnyPath) -> Cache:
+    def __init__(self, path: AnyPath) -> None:
         """Map the files of a cache; DataError for one that is damaged, unfinished or newer."""
-        path = Path(path)
-        if not path.is_dir():
+        self.path = Path(path)
+        if not self.path.is_dir():
             raise DataError(path, "not a folder, so not a cache")
-        raw = _manifest_bytes(path)
-        manifest = parse(path / NAME, raw)
-        return cls(path, manifest, {name: _map(path, manifest, name) for name in manifest.arrays})
+        self.manifest = read_manifest(self.path)
+        self._arrays = {name: self._mapped(name) for name in self.manifest.arrays}
+        # A check only reads, so threads that meet in a block may both make it: no lock.
+        self._checked = bytearray(len(self.manifest.blocks))
+        self._starts = [block.row for block in self.manifest.blocks]
+        self._files: dict[str, int] = {}
 
     @property
     def n_blocks(self) -> int:
         """How many blocks there are."""
         return len(self.manifest.blocks)
-
-    @property
-    def rows(self) -> int:
-        """How many rows there are."""
-        return self.manifest.rows
 
     def block(self, number: int) -> Data:
         """The rows of a block."""
@@ -66,7 +53,7 @@ class Cache:
 
     def read(self) -> Data:
         """All rows, checked; arrays stay memory-mapped."""
-        return self.some_rows(0, self.rows)
+        return self.some_rows(0, self.manifest.rows)
 
     def some_rows(self, lo: int, hi: int) -> Data:
         """Rows from ``lo`` to ``hi``, checked, in place."""
@@ -131,10 +118,8 @@ class Cache:
         if kind == "indicator":
             # Labels were numbered as they came; here they are in order.
             order = np.argsort(names)
-            rank = np.empty(names.size, np.int32)
-            rank[order] = np.arange(names.size)
             starts = arrays["label_indptr"]
-            found = rank[arrays["label_indices"]]
+            found = np.argsort(order).astype(np.int32)[arrays["label_indices"]]
             ones = np.ones(found.size, np.int64)
             y = make_csr(ones, found, starts - starts[0], names.size).scipy()
             y.has_sorted_indices = False
@@ -191,6 +176,23 @@ class Cache:
             if not np.isfinite(y).all() or (kind == "int" and (y % 1 != 0).any()):
                 raise DataError(self._file("labels"), f"holds labels that are no {kind}")
 
+    def _mapped(self, name: str) -> NDArray[Any]:
+        told, place = self.manifest.arrays[name], self._file(name)
+        try:
+            with open(place, "rb") as file:
+                size, start = os.fstat(file.fileno()).st_size, file.read(HEADER)
+        except FileNotFoundError:
+            raise DataError(place, "this file of the cache is missing") from None
+        if size != told.file_size:
+            raise DataError(place, f"{size} bytes instead of {told.file_size}: truncated?")
+        if zlib.crc32(start) != told.header_crc:
+            raise DataError(place, "the checksum of the header is wrong: damaged")
+        array = map_array(place)
+        same = (array.shape, array.dtype.str) == (told.shape, told.dtype)
+        if not same or not array.flags.c_contiguous:
+            raise DataError(place, "the header is not what the manifest says")
+        return array
+
     def _file(self, name: str) -> Path:
         return self.path / f"{name}.npy"
 
@@ -205,39 +207,10 @@ def _in_memory(number: int, at: int) -> bool:
 
 def read(path: AnyPath, options: Options) -> Data:  # noqa: ARG001 - as other formats
     """The whole cache, memory-mapped."""
-    return Cache.open(path).read()
+    return Cache(path).read()
 
 
 def blocks(path: AnyPath, options: Options) -> Iterator[Data]:  # noqa: ARG001
     """Its blocks in order."""
-    cache = Cache.open(path)
+    cache = Cache(path)
     return map(cache.block, range(cache.n_blocks))
-
-
-def _manifest_bytes(path: Path) -> bytes:
-    file = path / NAME
-    try:
-        if file.stat().st_size > _LARGEST_MANIFEST:
-            raise DataError(file, "too large to be the manifest of a cache")
-        return file.read_bytes()
-    except FileNotFoundError:
-        what = f"no {NAME} in this folder: not a cache, or one that was never finished"
-        raise DataError(path, what) from None
-
-
-def _map(path: Path, manifest: Manifest, name: str) -> NDArray[Any]:
-    told, place = manifest.arrays[name], path / f"{name}.npy"
-    try:
-        with open(place, "rb") as file:
-            size, start = os.fstat(file.fileno()).st_size, file.read(HEADER)
-    except FileNotFoundError:
-        raise DataError(place, "this file of the cache is missing") from None
-    if size != told.file_size:
-        raise DataError(place, f"{size} bytes instead of {told.file_size}: truncated?")
-    if zlib.crc32(start) != told.header_crc:
-        raise DataError(place, "the checksum of the header is wrong: damaged")
-    array = map_array(place)
-    same = (array.shape, array.dtype.str) == (told.shape, told.dtype)
-    if not same or not array.flags.c_contiguous:
-        raise DataError(place, "the header is not what the manifest says")
-    return array

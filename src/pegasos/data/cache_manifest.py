@@ -10,6 +10,7 @@ import hashlib
 import json
 import math
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,7 @@ _LABELS: dict[str | None, tuple[dict[str, str], type | None]] = {
 }
 """The arrays of each kind of labels, and what their names are."""
 
+_LARGEST = 1 << 30
 _SEAL = ',\n"sha256": "%s"}\n'
 
 
@@ -115,8 +117,19 @@ class Manifest:
         return (body + _SEAL % hashlib.sha256(body.encode()).hexdigest()).encode()
 
 
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest of a cache; DataError for anything that cannot be right."""
+    file = folder / NAME
+    if not file.exists():
+        what = f"no {NAME} in this folder: not a cache, or one that was never finished"
+        raise DataError(folder, what)
+    if file.stat().st_size > _LARGEST:
+        raise DataError(file, "too large to be the manifest of a cache")
+    return parse(file, file.read_bytes())
+
+
 def parse(path: Any, raw: bytes) -> Manifest:
-    """The manifest in ``raw``; DataError for anything that cannot be right."""
+    """The manifest in ``raw``."""
     cut = len(raw) - len(_SEAL % ("0" * 64))
     body = raw[: max(cut, 0)]
     if raw[len(body) :] != (_SEAL % hashlib.sha256(body).hexdigest()).encode():

@@ -70,10 +70,10 @@ class CacheChunks(_EvenChunks):
         Without ``block_bytes``, rows that fit the machine's memory are used at once, where they
         are mapped.
         """
-        self.cache = cache if isinstance(cache, Cache) else Cache.open(cache)
-        blocks = self.cache.manifest.blocks
-        size = sum(part[1] for block in blocks for part in block.ranges.values())
-        super().__init__(self.cache.rows, size, block_bytes)
+        self.cache = cache if isinstance(cache, Cache) else Cache(cache)
+        manifest = self.cache.manifest
+        size = sum(part[1] for block in manifest.blocks for part in block.ranges.values())
+        super().__init__(manifest.rows, size, block_bytes)
 
     @property
     def in_place(self) -> bool:

@@ -63,22 +63,15 @@ def map_array(path: AnyPath) -> NDArray[Any]:
 
 def header_bytes(shape: tuple[int, ...], dtype: np.dtype[Any]) -> bytes:
     """A header of ``HEADER`` bytes, whatever the shape: it can be written last."""
-    out = io.BytesIO()
-    described = {"descr": npy_format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
-    npy_format.write_array_header_1_0(out, described)
-    plain = out.getvalue().rstrip(b"\n ")
-    length = HEADER - 10  # after the magic, the version and the length itself
-    return plain[:8] + length.to_bytes(2, "little") + plain[10:].ljust(length - 1) + b"\n"
-
-
-def raw_bytes(array: NDArray[Any]) -> Any:
-    """The bytes of a contiguous array, no copy."""
-    return array.reshape(-1).view(np.uint8).data if array.size else b""
+    described = f"{{'descr': {dtype.str!r}, 'fortran_order': False, 'shape': {shape}, }}"
+    size = HEADER - 10  # after the magic, the version and the size itself
+    start = npy_format.magic(1, 0) + size.to_bytes(2, "little")
+    return start + described.encode().ljust(size - 1) + b"\n"
 
 
 def crc(array: NDArray[Any]) -> int:
     """The CRC-32 of a contiguous array's bytes."""
-    return zlib.crc32(raw_bytes(array))
+    return zlib.crc32(array.reshape(-1).view(np.uint8).data)
 
 
 class GrowingArray:
@@ -100,7 +93,7 @@ class GrowingArray:
         """Write rows; the byte where they begin, how many they take, and their CRC."""
         plain = np.ascontiguousarray(rows, dtype=self.dtype)
         begin = self._file.tell()
-        self._file.write(raw_bytes(plain))
+        self._file.write(plain.reshape(-1).view(np.uint8).data)
         self.rows += plain.shape[0]
         return begin, plain.nbytes, crc(plain)
 
