@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from pegasos.data import Data, DataError, blocks, read
+from pegasos.data.convert import write_npz
 from pegasos.data.csr import check_csr
 from pegasos.data.dataset import VALUES
-from pegasos.data.writers import write_npz
 
 CSR = sparse.random_array((20, 7), density=0.3, format="csr", rng=np.random.default_rng(0))
 CSR.sort_indices()

@@ -12,8 +12,7 @@ from scipy import sparse
 
 from pegasos.data import Data, DataError, Options, read
 from pegasos.data.cache_writer import write_cache
-from pegasos.data.convert import convert
-from pegasos.data.writers import write_npz
+from pegasos.data.convert import convert, write_npz
 
 pytest.importorskip("pyarrow")
 

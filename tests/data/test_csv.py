@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pegasos.data import BadLine, Data, DataError, Options, blocks, read
-from pegasos.data.writers import write_table
+from pegasos.data.convert import write_table
 
 SMALL = Options(block_bytes=64)
 
