@@ -9,9 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -47,8 +47,7 @@ _LARGEST = 1 << 30
 _SEAL = ',\n"sha256": "%s"}\n'
 
 
-@dataclass(frozen=True)
-class Array:
+class Array(NamedTuple):
     """One npy file."""
 
     dtype: str
@@ -66,8 +65,7 @@ class Array:
         return HEADER + self.shape[0] * self.row_size
 
 
-@dataclass(frozen=True)
-class Block:
+class Block(NamedTuple):
     """Rows that are checked together."""
 
     row: int
@@ -75,18 +73,17 @@ class Block:
     ranges: dict[str, tuple[int, int, int]]  # array -> first byte, bytes, CRC
 
 
-@dataclass(frozen=True)
-class Manifest:
-    """All of it."""
+class Manifest(NamedTuple):
+    """All of it, in the order of the file."""
 
     rows: int
     features: int
     stored: int  # values
-    arrays: dict[str, Array]
-    blocks: tuple[Block, ...]
     labels: str | None  # their kind
     label_names: tuple[Any, ...] | None  # strings of "text", numbers of "indicator"
     feature_names: tuple[str, ...] | None
+    arrays: dict[str, Array]
+    blocks: Sequence[Block]
 
     @property
     def sparse(self) -> bool:
@@ -101,18 +98,7 @@ class Manifest:
 
     def render(self) -> bytes:
         """The bytes of the file."""
-        told = {
-            "format": FORMAT,
-            "version": VERSION,
-            "rows": self.rows,
-            "features": self.features,
-            "stored": self.stored,
-            "labels": self.labels,
-            "label_names": self.label_names,
-            "feature_names": self.feature_names,
-            "arrays": {name: [a.dtype, a.shape, a.header_crc] for name, a in self.arrays.items()},
-            "blocks": [[b.row, b.rows, b.ranges] for b in self.blocks],
-        }
+        told = {"format": FORMAT, "version": VERSION, **self._asdict()}
         body = json.dumps(told, allow_nan=False).removesuffix("}")
         return (body + _SEAL % hashlib.sha256(body.encode()).hexdigest()).encode()
 
@@ -164,52 +150,51 @@ def _count(value: Any, what: str, least: int = 0) -> int:
 
 
 def _believed(told: dict[str, Any]) -> Manifest:
-    arrays = {}
-    for name, (dtype, shape, crc) in told["arrays"].items():
-        _must(name in _TYPES and dtype in _TYPES[name], f"array {name!r:.40} of {dtype!r:.40}")
-        dimensions = 2 if name == "values" and "indptr" not in told["arrays"] else 1
-        _must(len(shape) == dimensions, f"the shape of {name}")
-        sizes = tuple(_count(size, f"the shape of {name}") for size in shape)
-        arrays[name] = Array(dtype, sizes, _count(crc, "a CRC"))
-    blocks = tuple(
-        Block(
-            _count(row, "a first row"),
-            _count(rows, "rows of a block", 1),
-            {name: _range(numbers) for name, numbers in ranges.items()},
-        )
-        for row, rows, ranges in told["blocks"]
-    )
+    sparse = "indptr" in told["arrays"]
+    labels, named = _LABELS[told["labels"]]
     found = Manifest(
         _count(told["rows"], "rows", 1),
         _count(told["features"], "features", 1),
         _count(told["stored"], "stored values"),
-        arrays,
-        blocks,
         told["labels"],
-        _names(told["label_names"], (str, int, float), "label_names"),
-        _names(told["feature_names"], (str,), "feature_names"),
+        _names(told["label_names"], named, "label_names"),
+        _names(told["feature_names"], str, "feature_names"),
+        {name: _array(name, sparse, *array) for name, array in told["arrays"].items()},
+        [_block(*block) for block in told["blocks"]],
     )
-    _fits(found)
+    _fits(found, labels)
+    names, called = found.label_names, found.feature_names
+    _must((names is None) == (named is None), "label_names")
+    _must(len(set(names or ())) == len(names or ()), "label_names are not different")
+    _must(called is None or len(called) == found.features, "feature_names")
     _tiles(found)
     return found
 
 
-def _range(numbers: Any) -> tuple[int, int, int]:
-    first, size, crc = (_count(number, "a range of bytes") for number in numbers)
-    return first, size, crc
+def _array(name: str, sparse: bool, dtype: str, shape: list[int], crc: int) -> Array:
+    _must(name in _TYPES and dtype in _TYPES[name], f"array {name!r:.40} of {dtype!r:.40}")
+    _must(len(shape) == (2 if name == "values" and not sparse else 1), f"the shape of {name}")
+    sizes = tuple(_count(size, f"the shape of {name}") for size in shape)
+    return Array(dtype, sizes, _count(crc, "a CRC"))
 
 
-def _names(given: Any, kinds: tuple[type, ...], what: str) -> tuple[Any, ...] | None:
+def _block(row: int, rows: int, ranges: dict[str, list[int]]) -> Block:
+    told = {}
+    for name, (first, size, crc) in ranges.items():
+        told[name] = _count(first, "a byte"), _count(size, "bytes"), _count(crc, "a CRC")
+    return Block(_count(row, "a first row"), _count(rows, "rows of a block", 1), told)
+
+
+def _names(given: Any, kind: type | None, what: str) -> tuple[Any, ...] | None:
     if given is None:
         return None
-    _must(isinstance(given, list) and all(type(name) in kinds for name in given), what)
+    _must(isinstance(given, list) and all(type(name) is kind for name in given), what)
     return tuple(given)
 
 
-def _fits(found: Manifest) -> None:
+def _fits(found: Manifest, labels: dict[str, str]) -> None:
     """The right arrays, each of the right length."""
     arrays, n, ragged = found.arrays, found.rows, found.ragged
-    labels, named = _LABELS[found.labels]
     needed = {"values"} | ({"indptr", "indices"} if found.sparse else set()) | labels.keys()
     _must(set(arrays) - {"weights", "qid"} == needed, f"arrays are {sorted(arrays)}")
     for name, array in arrays.items():
@@ -220,12 +205,6 @@ def _fits(found: Manifest) -> None:
     if not found.sparse:
         _must(arrays["values"].shape[1] == found.features, "values have other columns")
         _must(found.stored == n * found.features, "stored values are not rows x features")
-    names = found.label_names
-    _must((names is None) == (named is None), "label_names")
-    _must(all(type(name) is named for name in names or ()), "label_names")
-    _must(len(set(names or ())) == len(names or ()), "label_names are not different")
-    called = found.feature_names
-    _must(called is None or len(called) == found.features, "feature_names")
 
 
 def _tiles(found: Manifest) -> None:

@@ -77,14 +77,14 @@ class CacheWriter:
             self._rows,
             self._features,
             self._stored,
+            self._kind,
+            tuple(self._names) if self._kind in ("text", "indicator") else None,
+            self._feature_names,
             {
                 name: Array(file.dtype.str, file.shape, zlib.crc32(file.close()))
                 for name, file in self._arrays.items()
             },
-            tuple(self._blocks),
-            self._kind,
-            tuple(self._names) if self._kind in ("text", "indicator") else None,
-            self._feature_names,
+            self._blocks,
         )
         (self._folder / NAME).write_bytes(manifest.render())
         return manifest
