@@ -18,7 +18,6 @@ import numpy as np
 from pegasos.data import read
 from pegasos.data.cache import Cache
 from pegasos.data.cache_manifest import NAME
-from pegasos.data.csr import make_csr
 from pegasos.data.dataset import ALIGNED, Chunks, Data, DataError, Options, take
 from pegasos.data.formats import resolved
 from pegasos.data.svmlight import SvmlightChunks
@@ -160,11 +159,7 @@ def _parts(parts: Iterable[Any]) -> Iterator[Data]:
                 f"part {number} must be (X, y) or (X, y, sample_weight), got {type(part).__name__}"
             )
         X, y = part[0], np.asarray(part[1])
-        if sparse.issparse(X):
-            csr = sparse.canonical(X)
-            X = make_csr(csr.data, csr.indices, csr.indptr, csr.shape[1])
-        else:
-            X = np.atleast_2d(np.asarray(X))
+        X = X.tocsr() if sparse.issparse(X) else np.atleast_2d(np.asarray(X))
         if y.shape != (X.shape[0],):
             raise ValueError(f"part {number}: X has {X.shape[0]} rows, y the shape {y.shape}")
         weight = np.asarray(part[2], dtype=np.float64) if len(part) == 3 else None

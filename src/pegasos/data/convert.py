@@ -7,6 +7,7 @@ import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +142,11 @@ def _write_arrow(blocks: Iterable[Data], path: Path, kind: str) -> None:
     """Parquet or Feather, a column for each feature."""
     import pyarrow as pa
 
+    create: Callable[..., Any] = pa.ipc.new_file
+    if kind == "parquet":
+        from pyarrow.parquet import ParquetWriter
+
+        create = partial(ParquetWriter, write_page_checksum=True)
     with ExitStack() as stack:
         writer: Any = None
         for data in blocks:
@@ -148,7 +154,7 @@ def _write_arrow(blocks: Iterable[Data], path: Path, kind: str) -> None:
             if writer is None:
                 types = (column.type for column in columns)
                 schema = pa.schema(list(zip(_names(path, data), types, strict=True)))
-                writer = stack.enter_context(_arrow_writer(path, schema, kind))
+                writer = stack.enter_context(create(str(path), schema))
             if [column.type for column in columns] != schema.types:
                 raise DataError(path, "labels or values change their type on the way")
             writer.write_batch(pa.record_batch(columns, schema=schema))
@@ -220,17 +226,11 @@ def _dense(blocks: Iterable[Data], path: Path, features: int) -> Iterable[Data]:
         if block.qid is not None:
             raise DataError(path, "a table has no place for qid: write svmlight, npz or a cache")
         for data in slices(block, max(1, VALUES // max(features, 1))):
-            yield replace(data, X=_filled(data.X, features))
-
-
-def _filled(X: Any, features: int) -> NDArray[Any]:
-    if not sparse.issparse(X):
-        return np.asarray(X)
-    X = X.tocsr()
-    dtype = X.dtype if X.dtype in (np.float32, np.float64) else np.float64
-    out = np.zeros((X.shape[0], features), dtype)
-    out[:, : X.shape[1]] = X.toarray()
-    return out
+            X = data.X
+            if sparse.issparse(X):
+                X = np.zeros((data.n, features), X.dtype if X.dtype == np.float32 else np.float64)
+                X[:, : data.X.shape[1]] = data.X.tocsr().toarray()
+            yield replace(data, X=np.asarray(X))
 
 
 def _leading(data: Data) -> list[NDArray[Any]]:
@@ -259,13 +259,3 @@ def _quoted(text: str, delimiter: str) -> str:
     if any(character in text for character in (delimiter, '"', "\n", "\r")) or text.endswith(".0"):
         return '"' + text.replace('"', '""') + '"'
     return text
-
-
-def _arrow_writer(path: Path, schema: Any, kind: str) -> Any:
-    if kind == "parquet":
-        import pyarrow.parquet
-
-        return pyarrow.parquet.ParquetWriter(str(path), schema, write_page_checksum=True)
-    import pyarrow
-
-    return pyarrow.ipc.new_file(str(path), schema)
