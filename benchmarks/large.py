@@ -79,7 +79,7 @@ def main():
         for what in ("converting", "cached"):
             seconds, most = watched([*train, "--overwrite", "--memory", "300M"])
             print(f"pegasos train --memory 300M, {what}: {seconds:.1f} s, at most {most:.0f} MB")
-        cache = Cache.open(text.with_name("news.svm.cache"))
+        cache = Cache(text.with_name("news.svm.cache"))
         size = sum(part[1] for block in cache.manifest.blocks for part in block.ranges.values())
         rows, data = ChunkRows(CacheChunks(cache, size // 128)), cache.read()
         print(f"{len(rows.ranges())} blocks")

@@ -76,13 +76,6 @@ class Watched:
         self.faults.met("write")
         self.file.write(data[len(data) // 2 :])
 
-    def flush(self):
-        self.faults.met("flush")
-        self.file.flush()
-
-    def fileno(self):
-        return self.file.fileno()
-
 
 def put(path, data):
     with atomic_write(path) as file:
@@ -113,7 +106,7 @@ def test_a_failure_at_any_call_leaves_what_was_there_and_nothing_else(
         calls = Faults(patch).calls
         write(tmp_path / "model", b"before") if existing else write(tmp_path / "other", b"")
     wanted = {"fsync", "rename", "mkdir"} if write is put_folder else {
-        "open", "write", "flush", "fsync", "replace", "close"}  # fmt: skip
+        "open", "write", "fsync", "replace", "close"}  # fmt: skip
     assert wanted <= set(calls)
     before = sorted(os.listdir(tmp_path))
     for number, call in enumerate(calls):
@@ -167,9 +160,10 @@ def test_permissions_are_kept_and_new_files_get_the_usual_ones(tmp_path):
     try:
         put(path, b"")
         assert stat.S_IMODE(path.stat().st_mode) == 0o640
-        path.chmod(0o604)
-        put(path, b"")
-        assert stat.S_IMODE(path.stat().st_mode) == 0o604
+        for mode in (0o604, 0o400):
+            path.chmod(mode)
+            put(path, b"")
+            assert stat.S_IMODE(path.stat().st_mode) == mode
     finally:
         os.umask(mask)
 
@@ -224,7 +218,7 @@ def test_what_is_written_by_name_appears_whole_or_not_at_all(tmp_path, fails, ex
             unfinished.write_text("never")
     try:
         with atomic_path(path, overwrite=existed) as unfinished:
-            assert unfinished.name == "a.csv"
+            assert unfinished.suffix == ".csv"
             unfinished.write_text("after")
             if fails:
                 raise KeyboardInterrupt

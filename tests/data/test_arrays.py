@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from pegasos.data import Data, DataError, blocks, read
+from pegasos.data.convert import write_npz
 from pegasos.data.csr import check_csr
 from pegasos.data.dataset import VALUES
-from pegasos.data.writers import write_npz
 
 CSR = sparse.random_array((20, 7), density=0.3, format="csr", rng=np.random.default_rng(0))
 CSR.sort_indices()
@@ -90,7 +90,7 @@ BAD = [
     ({**PARTS, "data": CSR.data.astype(complex)}, "data must hold real numbers"),
     ({**PARTS, "indices": CSR.indices + 0.5}, "indices must be one row of whole numbers"),
     ({**PARTS, "y": Y[:-1]}, r"y has the shape \(19,\) for 20 rows"),
-    ({**PARTS, "y": Y.astype(str)[:-1]}, "y has 19 entries for 20 rows"),
+    ({**PARTS, "y": Y.astype(str)[:-1]}, r"y has the shape \(19,\) for 20 rows"),
     ({**PARTS, "y": np.array([None] * 20)}, "holds Python objects, which are not read"),
     ({**PARTS, "y": np.where(Y == 1, np.nan, 1)}, "y holds values that are not finite"),
     ({**PARTS, "sample_weight": -np.ones(20)}, "negative weights"),

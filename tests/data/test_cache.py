@@ -161,7 +161,7 @@ def test_only_caches_are_overwritten(tmp_path, cache):
 
 def everything(path):
     """Read all ways there are."""
-    found = Cache.open(path)
+    found = Cache(path)
     for number in range(found.n_blocks):
         found.block(number)
     return found.read()
@@ -307,7 +307,7 @@ def test_no_manifest_at_all(cache, raw):
 def test_what_is_missing_is_named(tmp_path, cache):
     (cache / "indices.npy").unlink()
     with pytest.raises(DataError, match=r"indices.npy: this file of the cache is missing"):
-        Cache.open(cache)
+        Cache(cache)
     (cache / "manifest.json").unlink()
     with pytest.raises(DataError, match="never finished"):
         read(cache)
@@ -344,7 +344,7 @@ def test_blocks_are_checked_when_they_are_touched_and_once(cache, monkeypatch):
     raw = bytearray(file.read_bytes())
     raw[-1] ^= 1
     file.write_bytes(raw)
-    opened = Cache.open(cache)
+    opened = Cache(cache)
     opened.block(0)
     with pytest.raises(DataError, match=r"values.npy: the checksum of block 1 \(rows 4 to 8\)"):
         opened.block(1)
@@ -355,7 +355,7 @@ def test_blocks_are_checked_when_they_are_touched_and_once(cache, monkeypatch):
 def test_threads_may_share_a_cache(tmp_path):
     X = rows(400, 20)
     write_cache([Data(X[lo : lo + 10]) for lo in range(0, 400, 10)], tmp_path / "a.cache")
-    opened = Cache.open(tmp_path / "a.cache")
+    opened = Cache(tmp_path / "a.cache")
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(opened.block, list(range(40)) * 5))
     for number, part in enumerate(found):

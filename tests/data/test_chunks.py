@@ -57,7 +57,7 @@ def test_damage_is_found_in_the_block_that_is_read(tmp_path):
     with open(tmp_path / "c" / "values.npy", "r+b") as file:
         file.seek(-8, 2)
         file.write(b"\0" * 8)
-    chunks = CacheChunks(Cache.open(tmp_path / "c"), block_bytes=1 << 18)
+    chunks = CacheChunks(Cache(tmp_path / "c"), block_bytes=1 << 18)
     chunks.read(0)
     with pytest.raises(DataError, match="checksum of block 3"):
         chunks.read(chunks.n_blocks - 1)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pegasos.data import BadLine, Data, DataError, Options, blocks, read
-from pegasos.data.writers import write_csv
+from pegasos.data.convert import write_table
 
 SMALL = Options(block_bytes=64)
 
@@ -289,7 +289,7 @@ def test_what_is_written_comes_back_to_the_bit(tmp_path_factory, data):
         | st.lists(names, min_size=n, max_size=n)
     )
     path = tmp_path_factory.mktemp("csv") / "a.csv"
-    write_csv([Data(X, np.array(y), np.abs(X[:, 0]))], path, d, ",")
+    write_table([Data(X, np.array(y), np.abs(X[:, 0]))], path, "csv", d)
     found = read(path, weight="weight")
     assert found.X.tobytes() == X.tobytes()
     assert found.y.tolist() == y
@@ -301,7 +301,7 @@ def test_blocks_one_after_the_other_are_the_whole(tmp_path_factory, seed):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(rng.integers(1, 60), 3)).round(int(rng.integers(0, 17)))
     path = tmp_path_factory.mktemp("csv") / "a.csv"
-    write_csv([Data(X, rng.integers(0, 3, len(X)))], path, 3, ",")
+    write_table([Data(X, rng.integers(0, 3, len(X)))], path, "csv", 3)
     parts = same(blocks(path, block_bytes=int(rng.integers(1, 300))), read(path))
     assert all(part.feature_names == ("x0", "x1", "x2") for part in parts)
 

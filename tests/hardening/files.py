@@ -91,7 +91,7 @@ def cache(folder: Path) -> Format:
     write_cache(parts, path)
 
     def read(_: Path) -> None:
-        found = Cache.open(path)
+        found = Cache(path)
         for number in range(found.n_blocks):
             found.block(number)
         data = found.read()

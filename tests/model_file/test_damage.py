@@ -179,12 +179,12 @@ def test_forged_arrays_are_named(tmp_path, name, value, what):
 @pytest.mark.parametrize(
     ("name", "value", "what"),
     [
-        ("coef.indices", [0, 1, 2, 99], "beyond"),
-        ("coef.indices", [0, 1, 2, -1], "beyond"),
-        ("coef.indices", [1, 0, 2, 3], "not in order"),
-        ("coef.indices", [0, 1, 2], "differ in number"),
-        ("coef.ends", [2, 1, 4], "do not fit"),
-        ("coef.ends", [2, 3, 5], "do not fit"),
+        ("coef.indices", [0, 1, 2, 99], "index 99 in row 2 is outside"),
+        ("coef.indices", [0, 1, 2, -1], "index -1 in row 2 is outside"),
+        ("coef.indices", [1, 0, 2, 3], "indices of row 0 do not increase"),
+        ("coef.indices", [0, 1, 2], "from 0 to the 3 stored values"),
+        ("coef.ends", [2, 1, 4], "indptr decreases after row 1"),
+        ("coef.ends", [2, 3, 5], "from 0 to the 4 stored values"),
         ("coef.ends", [2, 4], "2 rows, not 3"),
     ],
 )

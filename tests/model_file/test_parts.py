@@ -191,13 +191,15 @@ def few():
 @pytest.mark.parametrize(
     ("name", "value", "what"),
     [
-        ("indices", [0, 1, 2, 3, 40], "its coefficients have places beyond the 40 features"),
-        ("indices", [-1, 1, 2, 3, 39], "its coefficients have places beyond the 40 features"),
-        ("indices", [0, 0, 2, 3, 39], "its coefficients are not in order"),
-        ("indices", [0, 1, 2, 39, 3], "its coefficients are not in order"),
-        ("indices", [0, 1, 2, 3], "its coefficients and their places differ in number"),
-        ("ends", [2, 3, 6], "'coef' has parts that do not fit its size of 5"),
-        ("ends", [2, 3, 4], "'coef' has parts that do not fit its size of 5"),
+        ("indices", [0, 1, 2, 3, 40], "its coefficients: index 40 in row 2 is outside 0..40 - 1"),
+        ("indices", [-1, 1, 2, 3, 39], "its coefficients: index -1 in row 0 is outside 0..40 - 1"),
+        ("indices", [0, 0, 2, 3, 39], "its coefficients: indices of row 0 do not increase"),
+        ("indices", [0, 1, 2, 39, 3], "its coefficients: indices of row 2 do not increase"),
+        ("indices", [0, 1, 2, 3], "its coefficients: indptr must go from 0 to the 4 stored values"),
+        ("values", [1, 1, 1, 1], "its coefficients: 4 values for 5 indices"),
+        ("ends", [2, 3, 6], "its coefficients: indptr must go from 0 to the 5 stored values"),
+        ("ends", [2, 3, 4], "its coefficients: indptr must go from 0 to the 5 stored values"),
+        ("ends", [2, 1, 5], "its coefficients: indptr decreases after row 1"),
         ("ends", [2, 5], "its coefficients have 2 rows, not 3"),
     ],
 )

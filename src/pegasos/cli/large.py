@@ -44,7 +44,7 @@ def read_large(
         raise UsageError("--memory takes classes, not rows with several labels")
     options = options_of(read, labels=True, n_jobs=n_jobs)
     cache = _cached(voice, path, options, folder)
-    opened = Cache.open(cache)
+    opened = Cache(cache)
     rows, y, weight = rows_of(CacheChunks(opened), n_jobs)
     (n, d), classes = rows.shape, np.unique(y).size
     lanes = 1 if classes == 2 else classes

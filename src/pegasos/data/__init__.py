@@ -6,7 +6,6 @@ Modules of formats are imported when a file of theirs is met.
 from __future__ import annotations
 
 import importlib
-import os
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -15,18 +14,15 @@ import numpy as np
 
 from pegasos.data.csr import make_csr
 from pegasos.data.dataset import BadLine, Data, DataError, Options
-from pegasos.data.formats import FORMATS, format_of, resolved
+from pegasos.data.formats import FORMATS, KNOWN, format_of, resolved
 from pegasos.util import sparse
+from pegasos.util.files import AnyPath
 
 __all__ = ["FORMATS", "BadLine", "Data", "DataError", "Options", "blocks", "format_of", "read"]
 
 
 def read(
-    path: str | os.PathLike[str],
-    options: Options | None = None,
-    *,
-    light: bool = False,
-    **changes: Any,
+    path: AnyPath, options: Options | None = None, *, light: bool = False, **changes: Any
 ) -> Data:
     """The rows of a file, its labels and what else it has.
 
@@ -35,30 +31,25 @@ def read(
     format has no use for raises ValueError; a file that cannot be read DataError, with its place.
     ``light`` leaves sparse rows in a ``pegasos.util.sparse.Csr``, which does without SciPy.
     """
-    options = resolved(path, replace(options or Options(), **changes))
-    return _finished(path, _module(options).read(path, options), options, light)
+    module, options = _reader(path, options, changes)
+    return _finished(path, module.read(path, options), options, light)
 
 
 def blocks(
-    path: str | os.PathLike[str],
-    options: Options | None = None,
-    *,
-    light: bool = False,
-    **changes: Any,
+    path: AnyPath, options: Options | None = None, *, light: bool = False, **changes: Any
 ) -> Iterator[Data]:
     """The same in order, some megabytes at a time; npz files are read at once."""
+    module, options = _reader(path, options, changes)
+    return (_finished(path, block, options, light) for block in module.blocks(path, options))
+
+
+def _reader(path: AnyPath, options: Options | None, changes: Any) -> tuple[Any, Options]:
     options = resolved(path, replace(options or Options(), **changes))
-    found = _module(options).blocks(path, options)
-    return (_finished(path, block, options, light) for block in found)
+    module = KNOWN[str(options.format)].module
+    return importlib.import_module(f"pegasos.data.{module}"), options
 
 
-def _module(options: Options) -> Any:
-    shared = {"parquet": "arrow", "npz": "arrays", "npy": "arrays"}
-    name = str(options.format)
-    return importlib.import_module(f"pegasos.data.{shared.get(name, name)}")
-
-
-def _finished(path: Any, data: Data, options: Options, light: bool) -> Data:
+def _finished(path: AnyPath, data: Data, options: Options, light: bool) -> Data:
     """What is the same in all formats: labels or none, the declared features, float32."""
     if options.labels and data.y is None:
         raise DataError(path, "the rows have no labels")

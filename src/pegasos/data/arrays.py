@@ -9,7 +9,6 @@ feature_names, each if there is one. npy: rows by columns; the label is the firs
 from __future__ import annotations
 
 import errno
-import os
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,39 +21,38 @@ from pegasos.data import labels
 from pegasos.data.columns import assign
 from pegasos.data.csr import check_csr, check_dense, make_csr
 from pegasos.data.dataset import Data, DataError, Options, slices
-from pegasos.data.npy import map_array, read_header
+from pegasos.data.npy import check_header, map_array
+from pegasos.util.files import AnyPath
 
 _USED = {"X", "data", "indices", "indptr", "shape", "format", "y", "y_indices", "y_indptr"}
 _USED |= {"label_names", "sample_weight", "qid", "feature_names"}
 
 
-def read(path: str | os.PathLike[str], options: Options) -> Data:
+def read(path: AnyPath, options: Options) -> Data:
     """The whole file: npz in memory, npy memory-mapped."""
-    return (read_npz if options.format == "npz" else read_npy)(path, options)
+    return _read_npz(path) if options.format == "npz" else _read_npy(path, options)
 
 
-def blocks(path: str | os.PathLike[str], options: Options) -> Iterator[Data]:
+def blocks(path: AnyPath, options: Options) -> Iterator[Data]:
     """Slices of the whole."""
     return slices(read(path, options))
 
 
-def read_npz(path: str | os.PathLike[str], options: Options) -> Data:
-    """The whole file, in memory."""
+def _read_npz(path: AnyPath) -> Data:
     found = _members(path)
     X = _csr(path, found) if "indptr" in found else _dense(path, found.get("X"), "X")
     n, d = X.shape
-    names, y, label_names = found.get("feature_names"), found.get("y"), None
+    y, label_names = _per_row(path, found.get("y"), "y", n), None
     if "y_indptr" in found:
         y, label_names = _indicator(path, found, n)
-    elif y is not None:
-        y = _labels(path, y, n)
+    names = found.get("feature_names")
     if names is not None and (names.shape != (d,) or names.dtype.kind != "U"):
         raise DataError(path, f"feature_names must be {d} strings")
     unused = sorted(set(found) - _USED)
     return Data(
         X,
-        None if options.labels is False else y,
-        _per_row(path, found.get("sample_weight"), "sample_weight", n, np.float64),
+        y,
+        _weights(path, found.get("sample_weight"), "sample_weight", n),
         _per_row(path, found.get("qid"), "qid", n, np.int64),
         None if names is None else tuple(names.tolist()),
         label_names,
@@ -62,26 +60,23 @@ def read_npz(path: str | os.PathLike[str], options: Options) -> Data:
     )
 
 
-def read_npy(path: str | os.PathLike[str], options: Options) -> Data:
-    """The whole file, memory-mapped."""
+def _read_npy(path: AnyPath, options: Options) -> Data:
     array = _dense(path, map_array(path), "the array")
+    n, d = array.shape
     beside = Path(path).with_suffix(".y.npy")
     if beside.exists() and options.label is None:
-        own = _labels(beside, map_array(beside), array.shape[0])
-        note = f"labels are from {beside.name}"
-        return Data(array, None if options.labels is False else own, notes=(note,))
-    columns = assign(path, None, array.shape[1], options)
-    kept = list(columns.features)
-    if kept == list(range(kept[0], kept[-1] + 1)):
-        X = array[:, kept[0] : kept[-1] + 1]  # a view
-    else:
-        X = array[:, kept]
-    y = None
+        own = _per_row(beside, map_array(beside), "y", n)
+        return Data(array, own, notes=(f"labels are from {beside.name}",))
+    columns = assign(path, None, d, options)
+    first, last = columns.features[0], columns.features[-1]
+    together = last - first + 1 == len(columns.features)  # then X is a view
+    X = array[:, first : last + 1] if together else array[:, columns.features]
+    y = weight = None
     if columns.label is not None:
         y = labels.whole(array[:, columns.label].astype(np.float64))
-    given = None if columns.weight is None else array[:, columns.weight]
-    weight = _per_row(path, given, "the weight's column", array.shape[0], np.float64)
-    return Data(X, y, weight, notes=columns.notes)
+    if columns.weight is not None:
+        weight = _weights(path, array[:, columns.weight], "the weight's column", n)
+    return columns.data(X, y, weight, None)
 
 
 def _members(path: Any) -> dict[str, NDArray[Any]]:
@@ -92,7 +87,7 @@ def _members(path: Any) -> dict[str, NDArray[Any]]:
             for info in archive.infolist():
                 name = info.filename.removesuffix(".npy")
                 with archive.open(info) as file:
-                    read_header(f"{path}: {name}", file, info.file_size)  # type: ignore[arg-type]
+                    check_header(f"{path}: {name}", file, info.file_size)  # type: ignore[arg-type]
                 with archive.open(info) as file:
                     found[name] = np.lib.format.read_array(file, allow_pickle=False)
                     file.read(1)  # at the end of a member its CRC is checked
@@ -115,9 +110,9 @@ def _csr(path: Any, found: dict[str, NDArray[Any]]) -> Any:
         raise DataError(path, "shape must be two whole numbers")
     n, d = map(int, shape)
     values = _numbers(path, found["data"], "data")
-    indices, indptr = (_whole(path, found[name], name) for name in ("indices", "indptr"))
-    if values.ndim != 1 or indptr.shape != (n + 1,):
-        raise DataError(path, f"indptr must have {n + 1} entries and data be one-dimensional")
+    if values.ndim != 1:
+        raise DataError(path, "data must be one-dimensional")
+    indices, indptr = _whole(path, found, "indices"), _whole(path, found, "indptr", n + 1)
     check_csr(path, values, indices, indptr, d)
     return make_csr(values, indices, indptr, d)
 
@@ -125,13 +120,11 @@ def _csr(path: Any, found: dict[str, NDArray[Any]]) -> Any:
 def _indicator(
     path: Any, found: dict[str, NDArray[Any]], n: int
 ) -> tuple[Any, NDArray[np.float64]]:
-    names, indices = found.get("label_names"), found.get("y_indices")
-    if names is None or indices is None or names.ndim != 1 or names.dtype.kind not in "iuf":
+    names = found.get("label_names")
+    known = names is not None and names.ndim == 1 and names.dtype.kind in "iuf"
+    if names is None or not known or "y_indices" not in found:
         raise DataError(path, "rows of several labels need y_indices and the numbers label_names")
-    indices = _whole(path, indices, "y_indices")
-    indptr = _whole(path, found["y_indptr"], "y_indptr")
-    if indptr.shape != (n + 1,):
-        raise DataError(path, f"y_indptr must have {n + 1} entries")
+    indices, indptr = _whole(path, found, "y_indices"), _whole(path, found, "y_indptr", n + 1)
     ones = np.ones(indices.size, np.int64)
     check_csr(path, ones, indices, indptr, names.size)
     return make_csr(ones, indices, indptr, names.size).scipy(), names.astype(np.float64)
@@ -154,29 +147,34 @@ def _numbers(path: Any, array: NDArray[Any], name: str) -> NDArray[Any]:
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
-def _whole(path: Any, array: NDArray[Any], name: str) -> NDArray[Any]:
+def _whole(
+    path: Any, found: dict[str, NDArray[Any]], name: str, size: int | None = None
+) -> NDArray[Any]:
+    array = found[name]
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise DataError(path, f"{name} must be one row of whole numbers, got dtype {array.dtype}")
+    if size not in (None, array.size):
+        raise DataError(path, f"{name} must have {size} entries")
     kind = np.int32 if array.dtype.kind == "i" and array.dtype.itemsize <= 4 else np.int64
     return array.astype(kind, copy=False)
 
 
-def _labels(path: Any, y: NDArray[Any], n: int) -> Any:
-    if y.ndim == 1 and y.dtype.kind == "U":
-        if y.shape != (n,):
-            raise DataError(path, f"y has {y.size} entries for {n} rows")
-        return y
-    return _per_row(path, y, "y", n, None)
-
-
-def _per_row(path: Any, array: NDArray[Any] | None, name: str, n: int, dtype: Any) -> Any:
+def _per_row(path: Any, array: NDArray[Any] | None, name: str, n: int, dtype: Any = None) -> Any:
+    """Numbers, one a row; labels may be strings."""
     if array is None:
         return None
     if array.shape != (n,):
         raise DataError(path, f"{name} has the shape {array.shape} for {n} rows")
+    if name == "y" and array.dtype.kind == "U":
+        return array
     array = _numbers(path, array, name)
     if not np.isfinite(array).all():
         raise DataError(path, f"{name} holds values that are not finite")
-    if name != "y" and name != "qid" and (array < 0).any():
-        raise DataError(path, f"{name} holds negative weights")
     return array if dtype is None else array.astype(dtype, copy=False)
+
+
+def _weights(path: Any, array: NDArray[Any] | None, name: str, n: int) -> Any:
+    weights = _per_row(path, array, name, n, np.float64)
+    if weights is not None and (weights < 0).any():
+        raise DataError(path, f"{name} holds negative weights")
+    return weights

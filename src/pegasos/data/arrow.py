@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pegasos.data.columns import Columns, assign
-from pegasos.data.dataset import VALUES, Data, DataError, Options
+from pegasos.data.columns import NO_NUMBER, Columns, assign
+from pegasos.data.dataset import VALUES, Chunks, Data, DataError, Options, joined
+from pegasos.util.files import AnyPath
 
 
-def blocks(path: str | os.PathLike[str], options: Options) -> Iterator[Data]:
+def read(path: AnyPath, options: Options) -> Data:
+    """The whole file."""
+    return joined(list(blocks(path, options)))
+
+
+def blocks(path: AnyPath, options: Options) -> Iterator[Data]:
     """The file in order, some megabytes at a time."""
-    parquet = options.format == "parquet"
     row = 0
-    with _whole(path), _open(path, parquet) as file:
-        schema = file.schema_arrow if parquet else file.schema
-        columns = assign(path, schema.names, len(schema.names), options)
-        _check_types(path, columns, schema)
-        for batch in _batches(file, parquet, columns):
-            batch.validate(full=True)  # offsets out of range would be followed blindly
+    with _opened(path, options) as (file, columns):
+        for batch in _batches(file, columns):
             if batch.num_rows:
                 yield _data(path, columns, batch, options, row)
                 row += batch.num_rows
@@ -31,56 +32,32 @@ def blocks(path: str | os.PathLike[str], options: Options) -> Iterator[Data]:
         raise DataError(path, "no rows")
 
 
-class RowGroups:
-    """The row groups of a Parquet file, in any order."""
+class ParquetChunks(Chunks):
+    """Row groups of Parquet files; one is opened for each read, so that threads share nothing."""
 
-    def __init__(self, path: str | os.PathLike[str], options: Options) -> None:
-        """Look at its schema; the file is opened for each read, so that threads share nothing."""
-        need_pyarrow()
-        self.path, self.options = path, options
-        with _whole(path), _open(path, True) as file:
-            self.schema, self.count = file.schema_arrow, int(file.num_row_groups)
-        self.columns = assign(path, self.schema.names, len(self.schema.names), options)
-        _check_types(path, self.columns, self.schema)
+    def __init__(self, paths: Sequence[AnyPath], options: Options) -> None:
+        """Look at the schema of each file."""
+        self._options = options
+        self._groups: list[tuple[AnyPath, Columns, int]] = []
+        for path in paths:
+            with _opened(path, options) as (file, columns):
+                self._groups += [(path, columns, group) for group in range(file.num_row_groups)]
+        if not self._groups:
+            raise DataError(paths[0], "no row groups: there are no rows")
+
+    @property
+    def n_blocks(self) -> int:
+        """How many blocks there are."""
+        return len(self._groups)
 
     def read(self, number: int) -> Data:
-        """One of them."""
-        with _whole(self.path), _open(self.path, True) as file:
-            table = file.read_row_group(number).combine_chunks()
-            batch = table.to_batches()[0] if table.num_rows else None
-            if batch is None:
-                raise DataError(self.path, f"row group {number} has no rows")
-            batch.validate(full=True)
-            return _data(self.path, self.columns, batch, self.options, 0)
-
-
-@contextmanager
-def _whole(path: Any) -> Iterator[None]:
-    """Damage by its name."""
-    pa = need_pyarrow()
-    try:
-        yield
-    except (pa.ArrowException, UnicodeDecodeError, OSError) as error:
-        if getattr(error, "errno", None) is not None:
-            raise
-        raise DataError(path, f"not a whole file of this format: {error}") from None
-
-
-def read(path: str | os.PathLike[str], options: Options) -> Data:
-    """The whole file."""
-    parts = list(blocks(path, options))
-    first = parts[0]
-
-    def joined(name: str) -> Any:
-        if getattr(first, name) is None:
-            return None
-        return np.concatenate([getattr(part, name) for part in parts])
-
-    text = None if first.text is None else [one for part in parts for one in part.text or ()]
-    return Data(
-        joined("X"), joined("y"), joined("sample_weight"), text=text,
-        feature_names=first.feature_names, notes=first.notes,
-    )  # fmt: skip
+        """The rows of a row group."""
+        path, columns, group = self._groups[number]
+        with _opened(path, self._options, columns) as (file, _):
+            batches = file.read_row_group(group).combine_chunks().to_batches()
+            if not batches:
+                raise DataError(path, f"row group {group} has no rows")
+            return _data(path, columns, batches[0], self._options, 0)
 
 
 def need_pyarrow() -> Any:
@@ -94,22 +71,41 @@ def need_pyarrow() -> Any:
     return pyarrow
 
 
-def _open(path: str | os.PathLike[str], parquet: bool) -> Any:
-    if parquet:
+@contextmanager
+def _opened(
+    path: AnyPath, options: Options, columns: Columns | None = None
+) -> Iterator[tuple[Any, Columns]]:
+    """A file and its columns, unless they are known; damage is told by the file's name."""
+    pa = need_pyarrow()
+    try:
+        with _reader(path, options) as file:
+            if columns is None:
+                schema = file.schema_arrow if options.format == "parquet" else file.schema
+                columns = assign(path, schema.names, len(schema.names), options)
+                _check_types(path, columns, schema)
+            yield file, columns
+    except (pa.ArrowException, UnicodeDecodeError, OSError) as error:
+        if getattr(error, "errno", None) is not None:
+            raise
+        raise DataError(path, f"not a whole file of this format: {error}") from None
+
+
+def _reader(path: AnyPath, options: Options) -> Any:
+    import pyarrow
+
+    if options.format == "parquet":
         import pyarrow.parquet
 
         return pyarrow.parquet.ParquetFile(path, page_checksum_verification=True)
-    import pyarrow
-
     with open(path, "rb") as file:
         whole = file.read(6) == b"ARROW1"  # a file; streams have no such start
     source = pyarrow.memory_map(os.fspath(path))
     return (pyarrow.ipc.open_file if whole else pyarrow.ipc.open_stream)(source)
 
 
-def _batches(file: Any, parquet: bool, columns: Columns) -> Iterator[Any]:
+def _batches(file: Any, columns: Columns) -> Iterator[Any]:
     rows = max(1, VALUES // columns.count)
-    if parquet:
+    if hasattr(file, "iter_batches"):
         yield from file.iter_batches(batch_size=rows)
         return
     whole = hasattr(file, "num_record_batches")
@@ -119,24 +115,21 @@ def _batches(file: Any, parquet: bool, columns: Columns) -> Iterator[Any]:
             yield batch.slice(lo, rows)
 
 
-def _check_types(path: Any, columns: Columns, schema: Any) -> None:
+def _check_types(path: AnyPath, columns: Columns, schema: Any) -> None:
     """Refuse columns that cannot be numbers before anything is read."""
-    numbers = [*columns.features, *(() if columns.weight is None else (columns.weight,))]
-    for at in numbers:
-        kind = schema.field(at).type
-        if not _numeric(kind):
-            raise DataError(
-                path,
-                f"{columns.called(at)} is of type {kind}, not a number: one-hot encode the column, "
-                "or if it is text name it (text=, --text)",
-            )
+    for at in columns.numbers:
+        if not _numeric(schema.field(at).type):
+            raise _of_type(path, columns, schema, at, NO_NUMBER)
     if columns.text is not None and not _textual(schema.field(columns.text).type):
-        kind = schema.field(columns.text).type
-        raise DataError(path, f"{columns.called(columns.text)} is of type {kind}, not text")
+        raise _of_type(path, columns, schema, columns.text, "not text")
     if columns.label is not None:
         kind = schema.field(columns.label).type
         if not _numeric(kind) and not _textual(kind):
-            raise DataError(path, f"{columns.called(columns.label)} is of type {kind}, no label")
+            raise _of_type(path, columns, schema, columns.label, "no label")
+
+
+def _of_type(path: AnyPath, columns: Columns, schema: Any, at: int, what: str) -> DataError:
+    return DataError(path, f"{columns.called(at)} is of type {schema.field(at).type}, {what}")
 
 
 def _numeric(kind: Any) -> bool:
@@ -153,7 +146,9 @@ def _textual(kind: Any) -> bool:
     return types.is_string(kind) or types.is_large_string(kind)  # type: ignore[no-any-return]
 
 
-def _data(path: Any, columns: Columns, batch: Any, options: Options, row: int) -> Data:
+def _data(path: AnyPath, columns: Columns, batch: Any, options: Options, row: int) -> Data:
+    batch.validate(full=True)  # offsets out of range would be followed blindly
+
     def column(at: int) -> Any:
         found = batch.column(at)
         if found.null_count:
@@ -191,11 +186,5 @@ def _data(path: Any, columns: Columns, batch: Any, options: Options, row: int) -
         weight = numbers(columns.weight).astype(np.float64)
         if (weight < 0).any():
             raise DataError(path, f"{columns.called(columns.weight)} has negative weights")
-    return Data(
-        X,
-        y,
-        weight,
-        feature_names=columns.feature_names if X is not None else None,
-        text=None if columns.text is None else column(columns.text).to_pylist(),
-        notes=columns.notes,
-    )
+    text = None if columns.text is None else column(columns.text).to_pylist()
+    return columns.data(X, y, weight, text)

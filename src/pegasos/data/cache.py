@@ -19,34 +19,27 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from pegasos.data.cache_manifest import NAME, STARTS, Block, Manifest, parse
+from pegasos.data.cache_manifest import STARTS, read_manifest
 from pegasos.data.csr import check_csr, check_dense, make_csr
 from pegasos.data.dataset import Data, DataError, Options
-from pegasos.data.npy import HEADER, crc, map_values, read_header
-
-_LARGEST_MANIFEST = 1 << 30
+from pegasos.data.npy import HEADER, crc, map_array
+from pegasos.util.files import AnyPath
 
 
 class Cache:
     """A folder that was opened; safe to read from several threads."""
 
-    def __init__(self, path: Path, manifest: Manifest, arrays: dict[str, NDArray[Any]]) -> None:
-        """``Cache.open`` makes one."""
-        self.path, self.manifest, self._arrays = path, manifest, arrays
-        # A check only reads, so threads that meet in a block may both make it: no lock.
-        self._checked = bytearray(len(manifest.blocks))
-        self._starts = [block.row for block in manifest.blocks]
-        self._files: dict[str, int] = {}
-
-    @classmethod
-    def open(cls, path: str | os.PathLike[str]) -> Cache:
+    def __init__(self, path: AnyPath) -> None:
         """Map the files of a cache; DataError for one that is damaged, unfinished or newer."""
-        path = Path(path)
-        if not path.is_dir():
+        self.path = Path(path)
+        if not self.path.is_dir():
             raise DataError(path, "not a folder, so not a cache")
-        raw = _manifest_bytes(path)
-        manifest = parse(path / NAME, raw)
-        return cls(path, manifest, {name: _map(path, manifest, name) for name in manifest.arrays})
+        self.manifest = read_manifest(self.path)
+        self._arrays = {name: self._mapped(name) for name in self.manifest.arrays}
+        # A check only reads, so threads that meet in a block may both make it: no lock.
+        self._checked = bytearray(len(self.manifest.blocks))
+        self._starts = [block.row for block in self.manifest.blocks]
+        self._files: dict[str, int] = {}
 
     @property
     def n_blocks(self) -> int:
@@ -55,25 +48,12 @@ class Cache:
 
     def block(self, number: int) -> Data:
         """The rows of a block."""
-        self._check(number)
         block = self.manifest.blocks[number]
-        return self._data({name: self._part(block, name) for name in self._arrays})
-
-    def blocks(self) -> Iterator[Data]:
-        """All blocks in order."""
-        return map(self.block, range(self.n_blocks))
+        return self.some_rows(block.row, block.row + block.rows)
 
     def read(self) -> Data:
         """All rows, checked; arrays stay memory-mapped."""
-        for number in range(self.n_blocks):
-            self._check(number)
-        return self._data(self._arrays)
-
-    @property
-    def rows(self) -> int:
-        """How many rows there are."""
-        blocks = self.manifest.blocks
-        return blocks[-1].row + blocks[-1].rows if blocks else 0
+        return self.some_rows(0, self.manifest.rows)
 
     def some_rows(self, lo: int, hi: int) -> Data:
         """Rows from ``lo`` to ``hi``, checked, in place."""
@@ -111,26 +91,14 @@ class Cache:
 
     def _between(self, lo: int, hi: int) -> dict[str, NDArray[Any]]:
         """Rows of all arrays; of starts, the end of the last row too."""
-        parts: dict[str, NDArray[Any]] = {}
-        for starts, entries in (
-            ("indptr", ("indices", "values")),
-            ("label_indptr", ("label_indices",)),
-        ):
-            if starts in self._arrays:
-                parts[starts] = self._arrays[starts][lo : hi + 1]
-                first, last = int(parts[starts][0]), int(parts[starts][-1])
-                parts |= {name: self._arrays[name][first:last] for name in entries}
-        return {
-            name: parts[name] if name in parts else array[lo:hi]
-            for name, array in self._arrays.items()
-        }
-
-    def _part(self, block: Block, name: str) -> NDArray[Any]:
-        """A block of an array; of those that begin with 0, the entry before it too."""
-        first, size, _ = block.ranges[name]
-        row_size = self.manifest.arrays[name].row_size
-        lo, hi = (first - HEADER) // row_size, (first - HEADER + size) // row_size
-        return self._arrays[name][lo - (name in STARTS) : hi]
+        arrays, ragged = self._arrays, self.manifest.ragged
+        parts = {}
+        for name, array in arrays.items():
+            first, last = lo, hi + (name in STARTS)
+            if name in ragged:
+                first, last = arrays[ragged[name]][[lo, hi]].tolist()
+            parts[name] = array[first:last]
+        return parts
 
     def _data(self, arrays: dict[str, NDArray[Any]]) -> Data:
         manifest, values = self.manifest, cast(Any, arrays["values"])
@@ -150,10 +118,8 @@ class Cache:
         if kind == "indicator":
             # Labels were numbered as they came; here they are in order.
             order = np.argsort(names)
-            rank = np.empty(names.size, np.int32)
-            rank[order] = np.arange(names.size)
             starts = arrays["label_indptr"]
-            found = rank[arrays["label_indices"]]
+            found = np.argsort(order).astype(np.int32)[arrays["label_indices"]]
             ones = np.ones(found.size, np.int64)
             y = make_csr(ones, found, starts - starts[0], names.size).scipy()
             y.has_sorted_indices = False
@@ -170,54 +136,62 @@ class Cache:
             return
         block = self.manifest.blocks[number]
         for name, array in self._arrays.items():
-            part = self._part(block, name)[(name in STARTS) :]
-            if crc(part) != block.ranges[name][2]:
+            begin, size, told = block.ranges[name]
+            row_size = self.manifest.arrays[name].row_size
+            first = (begin - HEADER) // row_size
+            if crc(array[first : first + size // row_size]) != told:
                 where = f"block {number} (rows {block.row} to {block.row + block.rows - 1})"
                 raise DataError(self._file(name), f"the checksum of {where} is wrong: damaged")
-            if name in STARTS and number == 0 and array[0] != 0:
+            if name in STARTS and array[0] != 0:
                 raise DataError(self._file(name), "does not begin with 0")
-        self._check_rows(block)
-        self._check_labels(block)
-        self._checked[number] = 1
-
-    def _check_rows(self, block: Block) -> None:
-        part = {name: self._part(block, name) for name in self._arrays}
+        for entries, starts in self.manifest.ragged.items():
+            begin, size, _ = block.ranges[entries]
+            row_size = self.manifest.arrays[entries].row_size
+            ends = self._arrays[starts][[block.row, block.row + block.rows]] * row_size
+            if ends.tolist() != [begin - HEADER, begin - HEADER + size]:
+                raise DataError(self._file(starts), f"does not fit {entries} in row {block.row}")
+        part = self._between(block.row, block.row + block.rows)
         if self.manifest.sparse:
-            self._check_start(block, "indptr", "indices")
-            starts = part["indptr"] - part["indptr"][0]
-            d = self.manifest.features
-            check_csr(self.path, part["values"], part["indices"], starts, d, block.row)
+            starts_here, d = part["indptr"] - part["indptr"][0], self.manifest.features
+            check_csr(self.path, part["values"], part["indices"], starts_here, d, block.row)
         else:
             check_dense(self.path, part["values"], block.row)
         weights = part.get("weights")
         if weights is not None and not (np.isfinite(weights).all() and (weights >= 0).all()):
             raise DataError(self._file("weights"), "holds weights that are negative or not finite")
+        self._check_labels(part)
+        self._checked[number] = 1
 
-    def _check_labels(self, block: Block) -> None:
-        kind, count = self.manifest.labels, len(self.manifest.label_names or ())
-        if kind == "indicator":
-            self._check_start(block, "label_indptr", "label_indices")
-            starts, found = self._part(block, "label_indptr"), self._part(block, "label_indices")
-            if (starts[1:] < starts[:-1]).any():
-                raise DataError(self._file("label_indptr"), "decreases")
-        elif kind == "text":
-            found = self._part(block, "labels")
-        else:
-            if kind is not None:
-                y = self._part(block, "labels")
-                if not np.isfinite(y).all() or (kind == "int" and (y % 1 != 0).any()):
-                    raise DataError(self._file("labels"), f"holds labels that are no {kind}")
-            return
-        if found.size and (found.min() < 0 or found.max() >= count):
-            raise DataError(self._file("labels"), f"holds numbers outside the {count} labels")
+    def _check_labels(self, part: dict[str, NDArray[Any]]) -> None:
+        kind, names = self.manifest.labels, self.manifest.label_names
+        if kind == "indicator" and (np.diff(part["label_indptr"]) < 0).any():
+            raise DataError(self._file("label_indptr"), "decreases")
+        if names is not None:
+            numbers = part["label_indices" if kind == "indicator" else "labels"]
+            if numbers.size and (numbers.min() < 0 or numbers.max() >= len(names)):
+                what = f"holds numbers outside the {len(names)} labels"
+                raise DataError(self._file("labels"), what)
+        elif kind is not None:
+            y = part["labels"]
+            if not np.isfinite(y).all() or (kind == "int" and (y % 1 != 0).any()):
+                raise DataError(self._file("labels"), f"holds labels that are no {kind}")
 
-    def _check_start(self, block: Block, starts: str, entries: str) -> None:
-        """The starts of a block's rows are where its entries lie."""
-        part = self._part(block, starts)
-        first, size, _ = block.ranges[entries]
-        row_size = self.manifest.arrays[entries].row_size
-        if part[0] * row_size != first - HEADER or part[-1] * row_size != first - HEADER + size:
-            raise DataError(self._file(starts), f"does not fit {entries} in row {block.row}")
+    def _mapped(self, name: str) -> NDArray[Any]:
+        told, place = self.manifest.arrays[name], self._file(name)
+        try:
+            with open(place, "rb") as file:
+                size, start = os.fstat(file.fileno()).st_size, file.read(HEADER)
+        except FileNotFoundError:
+            raise DataError(place, "this file of the cache is missing") from None
+        if size != told.file_size:
+            raise DataError(place, f"{size} bytes instead of {told.file_size}: truncated?")
+        if zlib.crc32(start) != told.header_crc:
+            raise DataError(place, "the checksum of the header is wrong: damaged")
+        array = map_array(place)
+        same = (array.shape, array.dtype.str) == (told.shape, told.dtype)
+        if not same or not array.flags.c_contiguous:
+            raise DataError(place, "the header is not what the manifest says")
+        return array
 
     def _file(self, name: str) -> Path:
         return self.path / f"{name}.npy"
@@ -231,44 +205,12 @@ def _in_memory(number: int, at: int) -> bool:
         return False
 
 
-def read(path: str | os.PathLike[str], options: Options) -> Data:  # noqa: ARG001 - as other formats
+def read(path: AnyPath, options: Options) -> Data:  # noqa: ARG001 - as other formats
     """The whole cache, memory-mapped."""
-    return Cache.open(path).read()
+    return Cache(path).read()
 
 
-def blocks(path: str | os.PathLike[str], options: Options) -> Iterator[Data]:  # noqa: ARG001
+def blocks(path: AnyPath, options: Options) -> Iterator[Data]:  # noqa: ARG001
     """Its blocks in order."""
-    return Cache.open(path).blocks()
-
-
-def _manifest_bytes(path: Path) -> bytes:
-    file = path / NAME
-    try:
-        if file.stat().st_size > _LARGEST_MANIFEST:
-            raise DataError(file, "too large to be the manifest of a cache")
-        return file.read_bytes()
-    except FileNotFoundError:
-        what = f"no {NAME} in this folder: not a cache, or one that was never finished"
-        raise DataError(path, what) from None
-
-
-def _map(path: Path, manifest: Manifest, name: str) -> NDArray[Any]:
-    told, place = manifest.arrays[name], path / f"{name}.npy"
-    try:
-        file = open(place, "rb")  # noqa: SIM115 - closed by the next with
-    except FileNotFoundError:
-        raise DataError(place, "this file of the cache is missing") from None
-    with file:
-        size = os.fstat(file.fileno()).st_size
-        if size != told.file_size:
-            raise DataError(place, f"{size} bytes instead of {told.file_size}: truncated?")
-        start = file.read(HEADER)
-        if zlib.crc32(start) != told.header_crc:
-            raise DataError(place, "the checksum of the header is wrong: damaged")
-        file.seek(0)
-        header = read_header(place, file, size)
-        if (header.shape, header.dtype.str, header.fortran, header.size) != (
-            told.shape, told.dtype, False, HEADER,
-        ):  # fmt: skip
-            raise DataError(place, "the header is not what the manifest says")
-        return map_values(file, header)
+    cache = Cache(path)
+    return map(cache.block, range(cache.n_blocks))

@@ -9,8 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,15 +31,23 @@ _TYPES = {
     "weights": ("<f8",),
     "qid": ("<i8",),
 }
-STARTS = frozenset({"indptr", "label_indptr"})
-"""Arrays with a 0 before the first block: n + 1 entries for n rows."""
+STARTS = {"indptr": ("indices", "values"), "label_indptr": ("label_indices",)}
+"""Arrays that say where rows begin in others: n + 1 entries, a 0 before the first block."""
 
-KINDS = ("int", "float", "text", "indicator")
+_LABELS: dict[str | None, tuple[dict[str, str], type | None]] = {
+    None: ({}, None),
+    "int": ({"labels": "<f8"}, None),
+    "float": ({"labels": "<f8"}, None),
+    "text": ({"labels": "<i4"}, str),
+    "indicator": ({"label_indptr": "<i8", "label_indices": "<i4"}, float),
+}
+"""The arrays of each kind of labels, and what their names are."""
+
+_LARGEST = 1 << 30
 _SEAL = ',\n"sha256": "%s"}\n'
 
 
-@dataclass(frozen=True)
-class Array:
+class Array(NamedTuple):
     """One npy file."""
 
     dtype: str
@@ -56,8 +65,7 @@ class Array:
         return HEADER + self.shape[0] * self.row_size
 
 
-@dataclass(frozen=True)
-class Block:
+class Block(NamedTuple):
     """Rows that are checked together."""
 
     row: int
@@ -65,18 +73,17 @@ class Block:
     ranges: dict[str, tuple[int, int, int]]  # array -> first byte, bytes, CRC
 
 
-@dataclass(frozen=True)
-class Manifest:
-    """All of it."""
+class Manifest(NamedTuple):
+    """All of it, in the order of the file."""
 
     rows: int
     features: int
     stored: int  # values
+    labels: str | None  # their kind
+    label_names: tuple[Any, ...] | None  # strings of "text", numbers of "indicator"
+    feature_names: tuple[str, ...] | None
     arrays: dict[str, Array]
-    blocks: tuple[Block, ...]
-    labels: str | None = None  # one of KINDS
-    label_names: tuple[Any, ...] | None = None  # strings of "text", numbers of "indicator"
-    feature_names: tuple[str, ...] | None = None
+    blocks: Sequence[Block]
 
     @property
     def sparse(self) -> bool:
@@ -84,31 +91,31 @@ class Manifest:
         return "indptr" in self.arrays
 
     @property
-    def ragged(self) -> frozenset[str]:
-        """Arrays that have as many entries in a row as it happens."""
-        more = {"indices", "values"} if self.sparse else set()
-        return frozenset({"label_indices"} | more)
+    def ragged(self) -> dict[str, str]:
+        """What says where rows begin, of arrays with as many entries in a row as it happens."""
+        there = (starts for starts in STARTS if starts in self.arrays)
+        return {entries: starts for starts in there for entries in STARTS[starts]}
 
     def render(self) -> bytes:
         """The bytes of the file."""
-        told = {
-            "format": FORMAT,
-            "version": VERSION,
-            "rows": self.rows,
-            "features": self.features,
-            "stored": self.stored,
-            "labels": self.labels,
-            "label_names": self.label_names,
-            "feature_names": self.feature_names,
-            "arrays": {name: [a.dtype, a.shape, a.header_crc] for name, a in self.arrays.items()},
-            "blocks": [[b.row, b.rows, b.ranges] for b in self.blocks],
-        }
+        told = {"format": FORMAT, "version": VERSION, **self._asdict()}
         body = json.dumps(told, allow_nan=False).removesuffix("}")
         return (body + _SEAL % hashlib.sha256(body.encode()).hexdigest()).encode()
 
 
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest of a cache; DataError for anything that cannot be right."""
+    file = folder / NAME
+    if not file.exists():
+        what = f"no {NAME} in this folder: not a cache, or one that was never finished"
+        raise DataError(folder, what)
+    if file.stat().st_size > _LARGEST:
+        raise DataError(file, "too large to be the manifest of a cache")
+    return parse(file, file.read_bytes())
+
+
 def parse(path: Any, raw: bytes) -> Manifest:
-    """The manifest in ``raw``; DataError for anything that cannot be right."""
+    """The manifest in ``raw``."""
     cut = len(raw) - len(_SEAL % ("0" * 64))
     body = raw[: max(cut, 0)]
     if raw[len(body) :] != (_SEAL % hashlib.sha256(body).hexdigest()).encode():
@@ -124,12 +131,8 @@ def parse(path: Any, raw: bytes) -> Manifest:
         raise DataError(path, f"{what}: make it anew, or use the package that wrote it")
     try:
         return _believed(told)
-    except (_ImpossibleError, KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise DataError(path, f"the manifest contradicts itself: {error!s:.200}") from None
-
-
-class _ImpossibleError(Exception):
-    """Something a manifest cannot say."""
 
 
 def _refuse(constant: str) -> None:
@@ -138,7 +141,7 @@ def _refuse(constant: str) -> None:
 
 def _must(true: bool, what: str) -> None:
     if not true:
-        raise _ImpossibleError(what)
+        raise ValueError(what)
 
 
 def _count(value: Any, what: str, least: int = 0) -> int:
@@ -147,84 +150,67 @@ def _count(value: Any, what: str, least: int = 0) -> int:
 
 
 def _believed(told: dict[str, Any]) -> Manifest:
-    arrays = {}
-    for name, (dtype, shape, crc) in told["arrays"].items():
-        _must(name in _TYPES and dtype in _TYPES[name], f"array {name!r:.40} of {dtype!r:.40}")
-        dimensions = 2 if name == "values" and "indptr" not in told["arrays"] else 1
-        _must(len(shape) == dimensions, f"the shape of {name}")
-        sizes = tuple(_count(size, f"the shape of {name}") for size in shape)
-        arrays[name] = Array(dtype, sizes, _count(crc, "a CRC"))
-    blocks = tuple(
-        Block(
-            _count(row, "a first row"),
-            _count(rows, "rows of a block", 1),
-            {name: _range(numbers) for name, numbers in ranges.items()},
-        )
-        for row, rows, ranges in told["blocks"]
-    )
+    sparse = "indptr" in told["arrays"]
+    labels, named = _LABELS[told["labels"]]
     found = Manifest(
         _count(told["rows"], "rows", 1),
         _count(told["features"], "features", 1),
         _count(told["stored"], "stored values"),
-        arrays,
-        blocks,
         told["labels"],
-        _names(told["label_names"], (str, int, float), "label_names"),
-        _names(told["feature_names"], (str,), "feature_names"),
+        _names(told["label_names"], named, "label_names"),
+        _names(told["feature_names"], str, "feature_names"),
+        {name: _array(name, sparse, *array) for name, array in told["arrays"].items()},
+        [_block(*block) for block in told["blocks"]],
     )
-    _fits(found)
+    _fits(found, labels)
+    names, called = found.label_names, found.feature_names
+    _must((names is None) == (named is None), "label_names")
+    _must(len(set(names or ())) == len(names or ()), "label_names are not different")
+    _must(called is None or len(called) == found.features, "feature_names")
     _tiles(found)
     return found
 
 
-def _range(numbers: Any) -> tuple[int, int, int]:
-    first, size, crc = (_count(number, "a range of bytes") for number in numbers)
-    return first, size, crc
+def _array(name: str, sparse: bool, dtype: str, shape: list[int], crc: int) -> Array:
+    _must(name in _TYPES and dtype in _TYPES[name], f"array {name!r:.40} of {dtype!r:.40}")
+    _must(len(shape) == (2 if name == "values" and not sparse else 1), f"the shape of {name}")
+    sizes = tuple(_count(size, f"the shape of {name}") for size in shape)
+    return Array(dtype, sizes, _count(crc, "a CRC"))
 
 
-def _names(given: Any, kinds: tuple[type, ...], what: str) -> tuple[Any, ...] | None:
+def _block(row: int, rows: int, ranges: dict[str, list[int]]) -> Block:
+    told = {}
+    for name, (first, size, crc) in ranges.items():
+        told[name] = _count(first, "a byte"), _count(size, "bytes"), _count(crc, "a CRC")
+    return Block(_count(row, "a first row"), _count(rows, "rows of a block", 1), told)
+
+
+def _names(given: Any, kind: type | None, what: str) -> tuple[Any, ...] | None:
     if given is None:
         return None
-    _must(isinstance(given, list) and all(type(name) in kinds for name in given), what)
+    _must(isinstance(given, list) and all(type(name) is kind for name in given), what)
     return tuple(given)
 
 
-def _fits(found: Manifest) -> None:
+def _fits(found: Manifest, labels: dict[str, str]) -> None:
     """The right arrays, each of the right length."""
-    arrays, n = found.arrays, found.rows
-    needed = {"indptr", "indices", "values"} if found.sparse else {"values"}
-    labels: set[str] = set()
-    if found.labels is not None:
-        _must(found.labels in KINDS, f"labels are {found.labels!r:.40}")
-        labels = {"label_indptr", "label_indices"} if found.labels == "indicator" else {"labels"}
-    _must(set(arrays) - {"weights", "qid"} == needed | labels, f"arrays are {sorted(arrays)}")
+    arrays, n, ragged = found.arrays, found.rows, found.ragged
+    needed = {"values"} | ({"indptr", "indices"} if found.sparse else set()) | labels.keys()
+    _must(set(arrays) - {"weights", "qid"} == needed, f"arrays are {sorted(arrays)}")
     for name, array in arrays.items():
-        if name == "label_indices":
-            continue  # as many as there are
-        length = found.stored if name in found.ragged else n + (name in STARTS)
-        _must(array.shape[0] == length, f"{name} has {array.shape[0]} entries, not {length}")
+        length = found.stored if name in ragged else n + (name in STARTS)
+        right = name == "label_indices" or array.shape[0] == length  # of those there are any number
+        _must(right, f"{name} has {array.shape[0]} entries, not {length}")
+        _must(array.dtype == labels.get(name, array.dtype), "labels have the wrong type")
     if not found.sparse:
         _must(arrays["values"].shape[1] == found.features, "values have other columns")
         _must(found.stored == n * found.features, "stored values are not rows x features")
-    if "labels" in arrays:
-        codes = arrays["labels"].dtype == "<i4"
-        _must(codes == (found.labels == "text"), "labels have the wrong type")
-    named = {"text": str, "indicator": float}.get(found.labels or "")
-    names = found.label_names
-    _must((names is not None) == (named is not None), "label_names")
-    _must(all(type(name) is named for name in names or ()), "label_names")
-    _must(len(set(names or ())) == len(names or ()), "label_names are not different")
-    called = found.feature_names
-    _must(called is None or len(called) == found.features, "feature_names")
 
 
 def _tiles(found: Manifest) -> None:
     """Blocks cover all rows and all bytes once, in order."""
-    row = 0
-    at: dict[str, int] = {
-        name: HEADER + (array.row_size if name in STARTS else 0)
-        for name, array in found.arrays.items()
-    }
+    row, ragged = 0, found.ragged
+    at = {name: HEADER + (name in STARTS) * array.row_size for name, array in found.arrays.items()}
     for block in found.blocks:
         _must(block.row == row, f"a block begins in row {block.row}, not {row}")
         _must(set(block.ranges) == set(found.arrays), f"the arrays of the block of row {row}")
@@ -235,7 +221,7 @@ def _tiles(found: Manifest) -> None:
             _must(first == at[name], f"a block of {name} begins at byte {first}")
             at[name] += size
             sizes[name], left = divmod(size, array.row_size)
-            right = name in found.ragged or sizes[name] == block.rows
+            right = name in ragged or sizes[name] == block.rows
             _must(not left and right, f"a block of {name} has {size} bytes")
         _must(not found.sparse or sizes["indices"] == sizes["values"], "a block's values")
     _must(row == found.rows, f"blocks have {row} rows of {found.rows}")

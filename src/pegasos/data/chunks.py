@@ -7,7 +7,7 @@ cache first, and ``spill`` does the same with rows that come only once, from a g
 from __future__ import annotations
 
 import os
-from bisect import bisect_right
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,11 +18,11 @@ import numpy as np
 from pegasos.data import read
 from pegasos.data.cache import Cache
 from pegasos.data.cache_manifest import NAME
-from pegasos.data.csr import make_csr
-from pegasos.data.dataset import ALIGNED, Chunks, Data, DataError, Options
+from pegasos.data.dataset import ALIGNED, Chunks, Data, DataError, Options, take
 from pegasos.data.formats import resolved
-from pegasos.data.svmlight_chunks import SvmlightChunks
+from pegasos.data.svmlight import SvmlightChunks
 from pegasos.util import sparse
+from pegasos.util.files import AnyPath
 from pegasos.util.memory import total
 
 MANY_BLOCKS, LEAST_BYTES, MOST_BYTES = 128, 1 << 18, 1 << 26
@@ -46,34 +46,33 @@ class _EvenChunks(Chunks):
     def n_blocks(self) -> int:
         return -(-self._n // self._rows)
 
+    def whole(self) -> Data | None:
+        return self._some(0, self._n) if self._at_once else None
+
+    def read(self, number: int) -> Data:
+        return self._some(*self._range(number))
+
     def _range(self, number: int) -> tuple[int, int]:
         return number * self._rows, min(self._n, (number + 1) * self._rows)
+
+    @abstractmethod
+    def _some(self, lo: int, hi: int) -> Data:
+        """The rows from ``lo`` to ``hi``, in place."""
 
 
 class CacheChunks(_EvenChunks):
     """A cache, memory-mapped: its pages are the system's, to keep or to drop."""
 
-    def __init__(
-        self, cache: Cache | str | os.PathLike[str], block_bytes: int | None = None
-    ) -> None:
+    def __init__(self, cache: Cache | AnyPath, block_bytes: int | None = None) -> None:
         """Blocks of about so many bytes; those of the cache are checked when they are read.
 
         Without ``block_bytes``, rows that fit the machine's memory are used at once, where they
         are mapped.
         """
-        self.cache = cache if isinstance(cache, Cache) else Cache.open(cache)
-        size = sum(
-            part[1] for block in self.cache.manifest.blocks for part in block.ranges.values()
-        )
-        super().__init__(self.cache.rows, size, block_bytes)
-
-    def whole(self) -> Data | None:
-        """All rows, mapped."""
-        return self.cache.read() if self._at_once else None
-
-    def read(self, number: int) -> Data:
-        """The rows of a block, in place."""
-        return self.cache.some_rows(*self._range(number))
+        self.cache = cache if isinstance(cache, Cache) else Cache(cache)
+        manifest = self.cache.manifest
+        size = sum(part[1] for block in manifest.blocks for part in block.ranges.values())
+        super().__init__(manifest.rows, size, block_bytes)
 
     @property
     def in_place(self) -> bool:
@@ -84,6 +83,9 @@ class CacheChunks(_EvenChunks):
         """Ask the system to read ahead."""
         self.cache.will_need(*self._range(number))
 
+    def _some(self, lo: int, hi: int) -> Data:
+        return self.cache.some_rows(lo, hi)
+
 
 class ArrayChunks(_EvenChunks):
     """Arrays, memory-mapped or not: X dense or CSR, y, and sample weights."""
@@ -92,49 +94,18 @@ class ArrayChunks(_EvenChunks):
         self, X: Any, y: Any = None, sample_weight: Any = None, block_bytes: int | None = None
     ) -> None:
         """Blocks of about so many bytes; without, rows at once if they fit the machine's memory."""
-        self.X, self.y, self.weight = X, y, sample_weight
+        y, weight = (None if one is None else np.asarray(one) for one in (y, sample_weight))
+        self.data = Data(X, y, weight)
         n, d = X.shape
         size = X.nnz * 12 if sparse.issparse(X) else n * d * X.itemsize
         super().__init__(n, size, block_bytes)
 
-    def whole(self) -> Data | None:
-        """All rows, where they are."""
-        return Data(self.X, self.y, self.weight) if self._at_once else None
-
-    def read(self, number: int) -> Data:
-        """The rows of a block."""
-        rows = slice(*self._range(number))
-        y = None if self.y is None else np.asarray(self.y[rows])
-        weight = None if self.weight is None else np.asarray(self.weight[rows])
-        return Data(self.X[rows], y, weight)
-
-
-class ParquetChunks(Chunks):
-    """Row groups of Parquet files."""
-
-    def __init__(self, paths: Sequence[str | os.PathLike[str]], options: Options) -> None:
-        """The files are opened, and their row groups counted."""
-        from pegasos.data import arrow
-
-        self._files = [arrow.RowGroups(path, resolved(path, options)) for path in paths]
-        self._options = options
-        self._starts = np.cumsum([0] + [file.count for file in self._files]).tolist()
-        if self._starts[-1] == 0:
-            raise DataError(paths[0], "no row groups: there are no rows")
-
-    @property
-    def n_blocks(self) -> int:
-        """How many blocks there are."""
-        return int(self._starts[-1])
-
-    def read(self, number: int) -> Data:
-        """The rows of a row group."""
-        file = bisect_right(self._starts, number) - 1
-        return self._files[file].read(number - self._starts[file])
+    def _some(self, lo: int, hi: int) -> Data:
+        return self.data if (lo, hi) == (0, self.data.n) else take(self.data, lo, hi)
 
 
 def open_chunks(
-    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    path: AnyPath | Sequence[AnyPath],
     options: Options | None = None,
     *,
     block_bytes: int | None = None,
@@ -152,13 +123,16 @@ def open_chunks(
             raise DataError(path, "a folder that is no cache, and holds no Parquet files")
     if not paths:
         raise ValueError("no files to read")
-    kind = resolved(paths[0], options).format
+    options = resolved(paths[0], options)
+    kind = options.format
     if kind == "parquet":
+        from pegasos.data.arrow import ParquetChunks
+
         return ParquetChunks(paths, options)
     if len(paths) > 1:
         raise ValueError(f"{len(paths)} files: several are taken of Parquet only, not of {kind}")
     if kind == "cache":
-        return CacheChunks(Cache.open(paths[0]), block_bytes)
+        return CacheChunks(paths[0], block_bytes)
     if kind == "npy":
         data = read(paths[0], options)
         return ArrayChunks(data.X, data.y, data.sample_weight, block_bytes)
@@ -170,14 +144,12 @@ def open_chunks(
     )
 
 
-def spill(
-    parts: Iterable[Any], folder: str | os.PathLike[str], *, overwrite: bool = False
-) -> CacheChunks:
+def spill(parts: Iterable[Any], folder: AnyPath, *, overwrite: bool = False) -> CacheChunks:
     """Write (X, y) or (X, y, weight) that come only once to a cache, and open it."""
     from pegasos.data.cache_writer import write_cache
 
     write_cache(_parts(parts), folder, overwrite=overwrite)
-    return CacheChunks(Cache.open(folder))
+    return CacheChunks(folder)
 
 
 def _parts(parts: Iterable[Any]) -> Iterator[Data]:
@@ -187,11 +159,7 @@ def _parts(parts: Iterable[Any]) -> Iterator[Data]:
                 f"part {number} must be (X, y) or (X, y, sample_weight), got {type(part).__name__}"
             )
         X, y = part[0], np.asarray(part[1])
-        if sparse.issparse(X):
-            csr = sparse.canonical(X)
-            X = make_csr(csr.data, csr.indices, csr.indptr, csr.shape[1])
-        else:
-            X = np.atleast_2d(np.asarray(X))
+        X = X.tocsr() if sparse.issparse(X) else np.atleast_2d(np.asarray(X))
         if y.shape != (X.shape[0],):
             raise ValueError(f"part {number}: X has {X.shape[0]} rows, y the shape {y.shape}")
         weight = np.asarray(part[2], dtype=np.float64) if len(part) == 3 else None

@@ -2,22 +2,71 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pegasos.data.dataset import DataError, Options
+from pegasos.data.dataset import Data, DataError, Options
 
 LABEL_NAMES = ("label", "y", "target", "class")
 """Headers that a label goes by, the likeliest first; in any case of letters."""
 
+NO_NUMBER = "not a number: one-hot encode the column, or if it is text name it (text=, --text)"
+
 
 @dataclass(frozen=True)
-class Columns:
-    """Numbers of columns, from 0."""
+class Header:
+    """The columns of a table; people refer to them by number or by name."""
 
-    count: int  # of the whole table
-    names: tuple[str, ...] | None
+    path: Any
+    names: tuple[str, ...]  # empty without a header
+    count: int
+
+    def called(self, at: int) -> str:
+        """A column as people know it."""
+        return f"field {at + 1}{self.name(at)}"
+
+    def name(self, at: int) -> str:
+        """What follows the number of a column where it has a name."""
+        return f" ({self.names[at]!r})" if self.names else ""
+
+    def place(self, ref: str | int | None) -> int | None:
+        """Where a column is, by its name or by its number: 3, -1, and "3" if none is called so."""
+        if ref in self.names:
+            return self.names.index(str(ref))
+        number = _number(ref)
+        if number is None or not -self.count <= number < self.count:
+            return None
+        return number % self.count
+
+    def find(self, what: str, ref: str | int | None) -> int | None:
+        """The same; DataError for a column that is not there, or is there twice."""
+        at, times = self.place(ref), self.names.count(str(ref))
+        if ref is None or (at is not None and times < 2):
+            return at
+        if at is not None:
+            what = f"{times} columns are called {ref!r}: give a number, from 0"
+            raise DataError(self.path, what)
+        if _number(ref) is not None:
+            known = f"columns go from 0 to {self.count - 1}, or from -1 back to -{self.count}"
+        elif not self.names:
+            known = "the file has no header, so give its number, from 0"
+        else:
+            known = "there are " + ", ".join(self.names[:10]) + ", ..." * (len(self.names) > 10)
+        raise DataError(self.path, f"no column {ref!r} for the {what}: {known}")
+
+
+def _number(ref: str | int | None) -> int | None:
+    if isinstance(ref, str):
+        return int(ref) if re.fullmatch("-?[0-9]+", ref) else None
+    return ref
+
+
+@dataclass(frozen=True)
+class Columns(Header):
+    """What each column is, by their numbers from 0."""
+
     features: tuple[int, ...]  # none if there is a text
     label: int | None
     weight: int | None
@@ -25,13 +74,18 @@ class Columns:
     notes: tuple[str, ...]
 
     @property
-    def feature_names(self) -> tuple[str, ...] | None:
-        """Those of the header."""
-        return None if self.names is None else tuple(self.names[at] for at in self.features)
+    def numbers(self) -> list[int]:
+        """Those that hold numbers whatever the label is: the features, then the weight."""
+        return [*self.features, *(() if self.weight is None else (self.weight,))]
 
-    def called(self, at: int) -> str:
-        """A column as people know it."""
-        return f"field {at + 1}" + (f" ({self.names[at]!r})" if self.names else "")
+    def data(self, X: Any, y: Any, weight: Any, text: list[str] | None, **bad: Any) -> Data:
+        """Rows of these columns; what is not among them is left out."""
+        if self.weight is None:
+            weight = None
+        if self.text is not None:
+            return Data(None, y, weight, text=text, notes=self.notes, **bad)
+        names = tuple(self.names[at] for at in self.features) if self.names else None
+        return Data(X, y, weight, feature_names=names, notes=self.notes, **bad)
 
 
 def assign(path: Any, names: Sequence[str] | None, count: int, options: Options) -> Columns:
@@ -40,95 +94,47 @@ def assign(path: Any, names: Sequence[str] | None, count: int, options: Options)
     Without ``options.label`` it is a column of ``LABEL_NAMES``, else the first one; none where
     the declared number of features takes all columns.
     """
-    weight = None
-    if options.weight_there or _has(options.weight, names, count):
-        weight = _find(path, "weight", options.weight, names, count)
-    text = _find(path, "text", options.text, names, count)
-    taken = {at for at in (weight, text) if at is not None}
-    label, note = _label(path, names, count, taken, options)
+    header = Header(path, tuple(names or ()), count)
+    weight = header.place(options.weight)
+    if options.weight_there or weight is not None:
+        weight = header.find("weight", options.weight)
+    text = header.find("text", options.text)
+    label, note = _label(header, [at for at in range(count) if at not in (weight, text)], options)
     if weight is not None and weight in (label, text):
         raise DataError(path, f"column {options.weight!r} cannot be the weight and something else")
     if text is not None and text == label:
         raise DataError(path, f"column {options.text!r} cannot be the text and the label")
-    taken |= {at for at in (label,) if at is not None}
-    others = tuple(at for at in range(count) if at not in taken)
+    others = tuple(at for at in range(count) if at not in (weight, text, label))
     notes: tuple[str, ...] = (note,) if note else ()
     if text is not None and others:
-        unused = ", ".join(names[at] if names else str(at) for at in others[:10])
+        unused = ", ".join(header.names[at] if names else str(at) for at in others[:10])
         more = f" and {len(others) - 10} more" if len(others) > 10 else ""
         notes += (f"beside the text these columns are not used: {unused}{more}",)
     if text is None and not others:
         raise DataError(path, "there is no column of features: is the delimiter right?")
-    return Columns(
-        count,
-        None if names is None else tuple(names),
-        () if text is not None else others,
-        None if options.labels is False else label,
-        weight,
-        text,
-        notes,
-    )
+    label = None if options.labels is False else label
+    features = others if text is None else ()
+    return Columns(path, header.names, count, features, label, weight, text, notes)
 
 
-def _label(
-    path: Any, names: Sequence[str] | None, count: int, taken: set[int], options: Options
-) -> tuple[int | None, str]:
+def _label(header: Header, free: list[int], options: Options) -> tuple[int | None, str]:
+    """Its column, one that is ``free`` unless it was named, and for people how it was found."""
     if options.label is not None:
-        if options.labels is None and not _has(options.label, names, count):
+        if options.labels is None and header.place(options.label) is None:
             return None, f"there is no column {options.label!r}: rows have no labels"
-        return _find(path, "label", options.label, names, count), ""
-    lower = [name.strip().lower() for name in names or ()]
-    for name in LABEL_NAMES:
-        if name in lower and lower.index(name) not in taken:
-            at = lower.index(name)
-            return at, f"the label is column {at} ({(names or ())[at]!r}), by its name"
+        return header.find("label", options.label), ""
+    lower = [name.strip().lower() for name in header.names]
+    for at in (lower.index(name) for name in LABEL_NAMES if name in lower):
+        if at in free:
+            return at, f"the label is column {at}{header.name(at)}, by its name"
     if options.labels is False:
         return None, ""
-    free = [at for at in range(count) if at not in taken]
     no_room = options.text is None and len(free) == options.features
     if no_room or not free:
         if options.labels:
-            raise DataError(path, f"none of the {count} columns is left for the label")
+            raise DataError(
+                header.path, f"none of the {header.count} columns is left for the label"
+            )
         return None, "all columns are features: rows have no labels" if no_room else ""
-    called = f" ({names[free[0]]!r})" if names else ""
-    return free[0], f"the label is column {free[0]}{called}, the first; label= names another"
-
-
-def _number(ref: str | int, names: Sequence[str] | None) -> int | None:
-    """``ref`` as a number, where it is one: 3, -1, and "3" if no header is called so."""
-    if isinstance(ref, int):
-        return ref
-    if names is not None and ref in names:
-        return None
-    digits = ref.removeprefix("-")
-    return int(ref) if digits.isascii() and digits.isdigit() else None
-
-
-def _has(ref: str | int | None, names: Sequence[str] | None, count: int) -> bool:
-    if ref is None:
-        return False
-    number = _number(ref, names)
-    return -count <= number < count if number is not None else ref in (names or ())
-
-
-def _find(
-    path: Any, what: str, ref: str | int | None, names: Sequence[str] | None, count: int
-) -> int | None:
-    if ref is None:
-        return None
-    if not _has(ref, names, count):
-        number = _number(ref, names)
-        if number is not None:
-            known = f"columns go from 0 to {count - 1}, or from -1 back to -{count}"
-        elif names is None:
-            known = "the file has no header, so give its number, from 0"
-        else:
-            known = "there are " + ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
-        raise DataError(path, f"no column {ref!r} for the {what}: {known}")
-    number = _number(ref, names)
-    if number is not None:
-        return number % count
-    found = [at for at, name in enumerate(names or ()) if name == ref]
-    if len(found) > 1:
-        raise DataError(path, f"{len(found)} columns are called {ref!r}: give a number, from 0")
-    return found[0]
+    at = free[0]
+    return at, f"the label is column {at}{header.name(at)}, the first; label= names another"

@@ -10,24 +10,17 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from pegasos.util.files import FileError
+
+SHOWN = 20
+"""Bad lines kept in detail."""
+
 MOST_FEATURES = 1 << 26
 """An index beyond this is taken for a mistake unless the number of features is declared."""
 
 
-class DataError(ValueError):
-    """A file that cannot be read, and where: ``path``, ``line`` and ``column`` count from 1."""
-
-    def __init__(
-        self, path: Any, what: str, line: int | None = None, column: int | None = None
-    ) -> None:
-        """``what`` says what is wrong, and what to do."""
-        place = "".join(f":{number}" for number in (line, column) if number is not None)
-        super().__init__(f"{path}{place}: {what}")
-        self.path, self.what, self.line, self.column = str(path), what, line, column
-
-    def __reduce__(self) -> Any:
-        """Pickled, it comes back whole."""
-        return type(self), (self.path, self.what, self.line, self.column)
+class DataError(FileError):
+    """A file of data that cannot be read, and where: ``path``, ``line`` and ``column``."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +69,25 @@ def take(data: Data, lo: int, hi: int) -> Data:
         name: None if value is None else value[lo:hi] for name, value in found.items()
     }
     return replace(data, **part) if lo == 0 else replace(data, **part, bad_lines=(), bad_count=0)
+
+
+def joined(parts: Sequence[Data]) -> Data:
+    """The rows of a table that came in parts, all with the same columns."""
+
+    def column(name: str) -> Any:
+        found = [getattr(part, name) for part in parts]
+        return None if found[0] is None else np.concatenate(found)
+
+    texts = [part.text or () for part in parts]
+    return replace(
+        parts[0],
+        X=column("X"),
+        y=column("y"),
+        sample_weight=column("sample_weight"),
+        text=None if parts[0].text is None else [text for some in texts for text in some],
+        bad_lines=tuple(bad for part in parts for bad in part.bad_lines)[:SHOWN],
+        bad_count=sum(part.bad_count for part in parts),
+    )
 
 
 ALIGNED = 128

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import importlib
 import io
-import os
 import sys
 import zlib
 from collections.abc import Callable
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from pegasos.data.dataset import DataError
+from pegasos.util.files import AnyPath
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -20,17 +21,19 @@ if TYPE_CHECKING:
 COMPRESSED = (".gz", ".bz2", ".zst")
 
 _MAGIC = {".gz": b"\x1f\x8b", ".bz2": b"BZh", ".zst": b"\x28\xb5\x2f\xfd"}
+# Python 3.14 has it itself. It is imported only where a .zst file is met.
+_ZSTD = "compression.zstd" if sys.version_info >= (3, 14) else "zstandard"
 _BUFFER = 1 << 20
 _ZSTD_CHUNK = 1 << 12  # a block of zstd may grow 30,000 times: small chunks bound the memory
 
 
-def compression(path: str | os.PathLike[str]) -> str:
+def compression(path: AnyPath) -> str:
     """The ending in ``COMPRESSED`` that the file's name has, or ""."""
     ending = Path(path).suffix.lower()
     return ending if ending in COMPRESSED else ""
 
 
-def open_binary(path: str | os.PathLike[str]) -> BinaryIO:
+def open_binary(path: AnyPath) -> BinaryIO:
     """The decompressed bytes of a file; a truncated or corrupt one is a DataError when met."""
     ending = compression(path)
     file = open(path, "rb")  # noqa: SIM115 - belongs to the stream returned
@@ -43,7 +46,7 @@ def open_binary(path: str | os.PathLike[str]) -> BinaryIO:
     return raw if raw is file else io.BufferedReader(raw, _BUFFER)
 
 
-def create_binary(path: str | os.PathLike[str]) -> BinaryIO:
+def create_binary(path: AnyPath) -> BinaryIO:
     """A new file, compressed as its name says."""
     ending = compression(path)
     if ending == ".gz":  # without the time, so that equal contents give equal files
@@ -54,7 +57,11 @@ def create_binary(path: str | os.PathLike[str]) -> BinaryIO:
     if ending == ".bz2":
         return bz2.open(path, "wb")  # type: ignore[return-value]
     if ending == ".zst":
-        return _zstd_writer(path)
+        zstd: Any = importlib.import_module(_ZSTD)
+        if _ZSTD == "zstandard":
+            return zstd.open(path, "wb", cctx=zstd.ZstdCompressor(write_checksum=True))  # type: ignore[no-any-return]
+        checked = {zstd.CompressionParameter.checksum_flag: 1}
+        return zstd.open(path, "wb", options=checked)  # type: ignore[no-any-return]
     return open(path, "wb")
 
 
@@ -100,7 +107,9 @@ class _ZstdReader:
     """All frames of a zstd file, one after the other; ``read`` raises EOFError inside a frame."""
 
     def __init__(self, file: BinaryIO) -> None:
-        self._file, self._new = file, _zstd_decompressor()
+        zstd: Any = importlib.import_module(_ZSTD)
+        own = zstd.ZstdDecompressor
+        self._file, self._new = file, own().decompressobj if _ZSTD == "zstandard" else own
         self._frame: Any = None
         self._ready, self._rest = memoryview(b""), b""
 
@@ -119,33 +128,9 @@ class _ZstdReader:
         return bytes(out)
 
 
-# Python 3.14 has zstd itself. The packages are imported only where a .zst file is met.
-
-
-def _zstd_decompressor() -> Callable[[], Any]:
-    if sys.version_info >= (3, 14):
-        from compression import zstd
-
-        return zstd.ZstdDecompressor
-    import zstandard
-
-    return zstandard.ZstdDecompressor().decompressobj
-
-
-def _zstd_writer(path: Any) -> BinaryIO:
-    if sys.version_info >= (3, 14):
-        from compression import zstd
-
-        return zstd.open(path, "wb", options={zstd.CompressionParameter.checksum_flag: 1})  # type: ignore[no-any-return]
-    import zstandard
-
-    checked = zstandard.ZstdCompressor(write_checksum=True)
-    return zstandard.open(path, "wb", cctx=checked)  # type: ignore[no-any-return]
-
-
 def _errors() -> tuple[type[BaseException], ...]:
     """What broken contents raise."""
-    module = sys.modules.get("compression.zstd" if sys.version_info >= (3, 14) else "zstandard")
+    module = sys.modules.get(_ZSTD)
     return (OSError, zlib.error) + ((module.ZstdError,) if module is not None else ())
 
 

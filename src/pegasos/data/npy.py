@@ -6,7 +6,6 @@ import io
 import math
 import os
 import zlib
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -15,6 +14,7 @@ from numpy.lib import format as npy_format
 from numpy.typing import NDArray
 
 from pegasos.data.dataset import DataError
+from pegasos.util.files import AnyPath
 
 HEADER = 128
 """Bytes of the headers we write; the longest we need is shorter."""
@@ -22,23 +22,13 @@ HEADER = 128
 _LONGEST_HEADER = 4096
 
 
-@dataclass(frozen=True)
-class Header:
-    """What an npy file says of itself."""
+def check_header(
+    path: Any, stream: BinaryIO, file_size: int
+) -> tuple[tuple[int, ...], np.dtype[Any], bool, int]:
+    """Shape, type, whether columns are together, and where the values begin.
 
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any]
-    fortran: bool
-    size: int  # bytes before the values
-
-    @property
-    def file_size(self) -> int:
-        """Bytes of the whole file."""
-        return self.size + self.dtype.itemsize * math.prod(self.shape)
-
-
-def read_header(path: Any, stream: BinaryIO, file_size: int) -> Header:
-    """The header at the beginning of ``stream``; DataError unless the file's size fits it."""
+    DataError unless the size of the file fits the header at the beginning of ``stream``.
+    """
     start = io.BytesIO(stream.read(_LONGEST_HEADER))
     try:
         version = npy_format.read_magic(start)
@@ -53,47 +43,35 @@ def read_header(path: Any, stream: BinaryIO, file_size: int) -> Header:
         raise DataError(path, "holds Python objects, which are not read: save numbers or strings")
     if any(size < 0 for size in shape):
         raise DataError(path, f"the header has the shape {shape}")
-    header = Header(tuple(map(int, shape)), dtype, bool(fortran), start.tell())
-    if header.file_size != file_size:
-        what = f"{file_size} bytes, while its header asks for {header.file_size}"
+    wanted = start.tell() + dtype.itemsize * math.prod(map(int, shape))
+    if wanted != file_size:
+        what = f"{file_size} bytes, while its header asks for {wanted}"
         raise DataError(path, f"{what}: truncated?")
-    return header
+    return shape, dtype, fortran, start.tell()
 
 
-def map_array(path: str | os.PathLike[str]) -> NDArray[Any]:
+def map_array(path: AnyPath) -> NDArray[Any]:
     """An npy file, memory-mapped."""
     with open(path, "rb") as file:
-        header = read_header(path, file, os.fstat(file.fileno()).st_size)
-        return map_values(file, header)
-
-
-def map_values(file: BinaryIO, header: Header) -> NDArray[Any]:
-    """The values after a header, memory-mapped."""
-    if not math.prod(header.shape):  # there is nothing to map
-        return np.empty(header.shape, header.dtype)
-    order: Any = "F" if header.fortran else "C"
-    mapped = np.memmap(file, header.dtype, "r", header.size, header.shape, order)
-    return np.asarray(mapped)  # a plain array: SciPy is slower with subclasses
+        size = os.fstat(file.fileno()).st_size
+        shape, dtype, fortran, begin = check_header(path, file, size)
+        if not math.prod(shape):  # there is nothing to map
+            return np.empty(shape, dtype)
+        mapped = np.memmap(file, dtype, "r", begin, shape, "F" if fortran else "C")
+        return np.asarray(mapped)  # a plain array: SciPy is slower with subclasses
 
 
 def header_bytes(shape: tuple[int, ...], dtype: np.dtype[Any]) -> bytes:
     """A header of ``HEADER`` bytes, whatever the shape: it can be written last."""
-    out = io.BytesIO()
-    described = {"descr": npy_format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
-    npy_format.write_array_header_1_0(out, described)
-    plain = out.getvalue().rstrip(b"\n ")
-    length = HEADER - 10  # after the magic, the version and the length itself
-    return plain[:8] + length.to_bytes(2, "little") + plain[10:].ljust(length - 1) + b"\n"
-
-
-def raw_bytes(array: NDArray[Any]) -> Any:
-    """The bytes of a contiguous array, no copy."""
-    return array.reshape(-1).view(np.uint8).data if array.size else b""
+    described = f"{{'descr': {dtype.str!r}, 'fortran_order': False, 'shape': {shape}, }}"
+    size = HEADER - 10  # after the magic, the version and the size itself
+    start = npy_format.magic(1, 0) + size.to_bytes(2, "little")
+    return start + described.encode().ljust(size - 1) + b"\n"
 
 
 def crc(array: NDArray[Any]) -> int:
     """The CRC-32 of a contiguous array's bytes."""
-    return zlib.crc32(raw_bytes(array))
+    return zlib.crc32(array.reshape(-1).view(np.uint8).data)
 
 
 class GrowingArray:
@@ -107,24 +85,25 @@ class GrowingArray:
         self._file.write(bytes(HEADER))
 
     @property
-    def row_bytes(self) -> int:
-        """Bytes of a row."""
-        return int(self.dtype.itemsize) * math.prod(self.row)
+    def shape(self) -> tuple[int, ...]:
+        """Of what was written so far."""
+        return self.rows, *self.row
 
-    def add(self, rows: NDArray[Any]) -> int:
-        """Write rows; their CRC."""
+    def add(self, rows: NDArray[Any]) -> tuple[int, int, int]:
+        """Write rows; the byte where they begin, how many they take, and their CRC."""
         plain = np.ascontiguousarray(rows, dtype=self.dtype)
-        self._file.write(raw_bytes(plain))
+        begin = self._file.tell()
+        self._file.write(plain.reshape(-1).view(np.uint8).data)
         self.rows += plain.shape[0]
-        return crc(plain)
+        return begin, plain.nbytes, crc(plain)
 
-    def close(self) -> Header:
-        """Write the header."""
-        shape = (self.rows, *self.row)
+    def close(self) -> bytes:
+        """Write the header; it is returned, too."""
+        header = header_bytes(self.shape, self.dtype)
         with self._file:
             self._file.seek(0)
-            self._file.write(header_bytes(shape, self.dtype))
-        return Header(shape, self.dtype, False, HEADER)
+            self._file.write(header)
+        return header
 
     def abandon(self) -> None:
         """Close the file as it is."""

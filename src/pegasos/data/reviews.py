@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 
 import numpy as np
 
 from pegasos.util.atomic import atomic_write
+from pegasos.util.files import AnyPath
 
 AGREES = 0.85  # share of judgements that are of the review's own mood
 TURNED = 0.08  # share of judgements that are said by "not" and the opposite
@@ -84,7 +84,7 @@ def make_reviews(n_rows: int = 5_000, *, seed: int = 0) -> tuple[list[str], list
 
 
 def write_reviews(
-    path: str | os.PathLike[str], n_rows: int = 5_000, *, seed: int = 0, overwrite: bool = True
+    path: AnyPath, n_rows: int = 5_000, *, seed: int = 0, overwrite: bool = True
 ) -> None:
     """The same as a CSV file with the columns ``mood`` and ``review``."""
     texts, moods = make_reviews(n_rows, seed=seed)

@@ -7,8 +7,7 @@ its rows in memory and some megabytes more.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -18,16 +17,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from pegasos import _core
 from pegasos.data.csr import make_csr
-from pegasos.data.dataset import MOST_FEATURES, BadLine, Data, DataError, Options
+from pegasos.data.dataset import MOST_FEATURES, BadLine, Chunks, Data, DataError, Options
 from pegasos.data.files import compression, create_binary, open_binary
 from pegasos.util import sparse, threads
 from pegasos.util.atomic import atomic_path
+from pegasos.util.files import AnyPath
 
 _BLOCK_BYTES = 1 << 19  # of text, for each thread
+_CHUNK_BYTES = 1 << 22  # of text that is read in any order
+_LOOK = 1 << 16  # bytes of a line that are held to find its end
 _LONGEST_LINE = 1 << 28
 
 
-def read(path: Any, options: Options) -> Data:
+def read(path: AnyPath, options: Options) -> Data:
     """All rows of a file."""
     text = _Text(path, options)
     if not compression(path) and Path(path).is_file():
@@ -40,12 +42,12 @@ def read(path: Any, options: Options) -> Data:
     return text.settled(data)
 
 
-def blocks(path: Any, options: Options) -> Iterator[Data]:
+def blocks(path: AnyPath, options: Options) -> Iterator[Data]:
     """The rows in order, some megabytes of text at a time; each block is as wide as its indices.
 
     With ``zero_based="auto"`` the file is read twice.
     """
-    base = first_index(path, options) if options.zero_based == "auto" else None
+    base = _first_index(path, options) if options.zero_based == "auto" else None
     text = _Text(path, options, base)
     for _ in text.parsed():
         data = text.take()
@@ -53,7 +55,7 @@ def blocks(path: Any, options: Options) -> Iterator[Data]:
             yield text.settled(data)
 
 
-def first_index(path: Any, options: Options) -> int:
+def _first_index(path: AnyPath, options: Options) -> int:
     """Where indices begin, if ``zero_based="auto"`` leaves it open: all lines are looked at."""
     scan = _Text(path, options)
     for _ in scan.parsed():
@@ -61,23 +63,48 @@ def first_index(path: Any, options: Options) -> int:
     return scan.decided()
 
 
-def parsed_part(path: Path, options: Options, begin: int, end: int) -> Data:
-    """The rows of whole lines from one byte of a plain file to another."""
-    text = _Text(path, options)
-    with path.open("rb") as file:
-        file.seek(begin)
-        buffer = np.frombuffer(file.read(end - begin), dtype=np.uint8)
-        text.parser.feed(buffer, last=True, threads=text.threads)
-        if text.parser.error is not None:
-            line, column, what = text.parser.error
-            raise DataError(path, what, line + _lines_before(file, begin), column)
-    return text.take()
+class SvmlightChunks(Chunks):
+    """Blocks of a plain file in any order; lines are checked when they are read.
+
+    Every visit of a block parses it again: a cache is several times faster, and takes room.
+    """
+
+    def __init__(self, path: AnyPath, options: Options, block_bytes: int | None = None) -> None:
+        """Find lines that begin about so many bytes apart."""
+        if compression(path) or not Path(path).is_file():
+            raise DataError(
+                path, "only a plain file is read in any order: unpack it, or convert it to a cache"
+            )
+        if options.multilabel:
+            raise DataError(path, "rows of several labels are not read by blocks")
+        if options.zero_based == "auto":
+            options = replace(options, zero_based=_first_index(path, options) == 0)
+        self.path, self._options = Path(path), options
+        self._starts = _line_starts(self.path, block_bytes or _CHUNK_BYTES)
+
+    @property
+    def n_blocks(self) -> int:
+        """How many blocks there are."""
+        return len(self._starts) - 1
+
+    def read(self, number: int) -> Data:
+        """The rows of a block."""
+        begin, end = self._starts[number : number + 2]
+        text = _Text(self.path, self._options)
+        with self.path.open("rb") as file:
+            file.seek(begin)
+            text.feed(
+                np.frombuffer(file.read(end - begin), dtype=np.uint8),
+                last=True,
+                lines_before=lambda: _lines_before(file, begin),
+            )
+        return text.take()
 
 
 class _Text:
     """A file on its way through the parser."""
 
-    def __init__(self, path: Any, options: Options, base: int | None = None) -> None:
+    def __init__(self, path: AnyPath, options: Options, base: int | None = None) -> None:
         self.path, self.options = path, options
         self.skipped = self.listed = 0  # bad lines told of so far
         self.threads = threads.cores() if options.threads is None else options.threads
@@ -103,10 +130,7 @@ class _Text:
                 got = file.readinto(buffer[held:])  # type: ignore[attr-defined]
                 last = got < buffer.size - held
                 size = held + got
-                used = self.parser.feed(buffer[:size], last=last, threads=self.threads)
-                if self.parser.error is not None:
-                    line, column, what = self.parser.error
-                    raise DataError(self.path, what, line, column)
+                used = self.feed(buffer[:size], last)
                 yield
                 if last:
                     return
@@ -115,6 +139,16 @@ class _Text:
                     buffer = self.larger(buffer)
                 else:
                     buffer[:held] = buffer[used:size].copy()
+
+    def feed(
+        self, text: NDArray[np.uint8], last: bool, lines_before: Callable[[], int] = lambda: 0
+    ) -> int:
+        """Parse whole lines; how many bytes they took. Errors count ``lines_before``, too."""
+        used: int = self.parser.feed(text, last=last, threads=self.threads)
+        if self.parser.error is not None:
+            line, column, what = self.parser.error
+            raise DataError(self.path, what, line + lines_before(), column)
+        return used
 
     def larger(self, buffer: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Room for a line longer than a block."""
@@ -177,6 +211,21 @@ class _Text:
         return replace(data, X=X, first_index=first, notes=(*data.notes, note))
 
 
+def _line_starts(path: Path, step: int) -> list[int]:
+    """Where some lines begin, the first among them; and where the file ends."""
+    size = path.stat().st_size
+    if size == 0:
+        raise DataError(path, "there are no rows in it")
+    starts = [0]
+    with path.open("rb") as file:
+        while starts[-1] + step < size:
+            file.seek(starts[-1] + step - 1)  # a line may begin right there
+            while (piece := file.readline(_LOOK)) and not piece.endswith(b"\n"):
+                pass
+            starts.append(file.tell())
+    return [start for start in starts if start < size] + [size]
+
+
 def _lines_before(file: BinaryIO, end: int) -> int:
     """How many lines end before a byte."""
     file.seek(0)
@@ -185,39 +234,19 @@ def _lines_before(file: BinaryIO, end: int) -> int:
     )
 
 
-class SvmlightWriter:
-    """Writes rows to a file that takes its place when all are written.
-
-    ::
-
-        with SvmlightWriter("rows.svm") as writer:
-            writer.write(data)
-    """
-
-    def __init__(self, path: Any, *, zero_based: bool = False, overwrite: bool = False) -> None:
-        """Indices are written from 1, or from 0."""
-        self.path, self.first, self.overwrite = path, 0 if zero_based else 1, overwrite
-        self._stack = ExitStack()
-
-    def __enter__(self) -> SvmlightWriter:
-        """Begin the file."""
-        unfinished = self._stack.enter_context(atomic_path(self.path, overwrite=self.overwrite))
-        self._file = self._stack.enter_context(create_binary(unfinished))
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        """Put the file into its place, or leave what was there."""
-        self._stack.__exit__(*error)
-
-    def write(self, data: Data) -> None:
-        """Write some rows."""
-        self._file.write(text_of(data, self.first))
+def write_blocks(blocks: Iterable[Data], path: AnyPath, *, first_index: int = 1) -> None:
+    """Write rows to a new file as they come, their indices from 1, or from 0."""
+    with create_binary(path) as file:
+        for data in blocks:
+            if data.sample_weight is not None:
+                raise DataError(path, "svmlight has no place for weights: write a cache")
+            file.write(_text_of(data, first_index))
 
 
 def write_svmlight(
     X: Any,
     y: ArrayLike,
-    path: Any,
+    path: AnyPath,
     *,
     zero_based: bool = False,
     qid: ArrayLike | None = None,
@@ -231,12 +260,12 @@ def write_svmlight(
     queries = None if qid is None else np.ascontiguousarray(qid, dtype=np.int64)
     labels: Any = y if sparse.issparse(y) else np.asarray(y)
     names = np.arange(labels.shape[1], dtype=np.float64) if labels.ndim == 2 else None
-    with SvmlightWriter(path, zero_based=zero_based, overwrite=overwrite) as writer:
-        writer.write(Data(X, labels, qid=queries, label_names=names))
+    data = Data(X, labels, qid=queries, label_names=names)
+    with atomic_path(path, overwrite=overwrite) as unfinished:
+        write_blocks([data], unfinished, first_index=0 if zero_based else 1)
 
 
-def text_of(data: Data, first_index: int = 1) -> bytes:
-    """Rows as svmlight text."""
+def _text_of(data: Data, first_index: int) -> bytes:
     X = data.X if sparse.issparse(data.X) else sparse.csr_matrix(np.asarray(data.X))
     X = X.tocsr()
     if not X.has_sorted_indices:

@@ -80,15 +80,11 @@ class LinearModel:
 
     def predict(self, X: Any) -> Any:
         """The class of each row; of labels, an indicator matrix in CSR."""
-        return self.chosen(self.scores(X))
-
-    def chosen(self, scores: Floats) -> Any:
-        """The classes, or labels, that scores stand for."""
-        found = self.chosen_codes(scores)
+        found = self.chosen_codes(self.scores(X))
         return found if self.scheme == "labels" else self.classes[found]
 
     def chosen_codes(self, scores: Floats) -> Any:
-        """Their places in ``classes``; of labels, the indicator matrix."""
+        """What scores stand for: places in ``classes``; of labels, the indicator matrix."""
         if self.scheme == "labels":
             return sparse.csr_matrix(scores > 0, dtype=np.int64)
         return chosen(scores)

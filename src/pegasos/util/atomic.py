@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import secrets
 import shutil
 import stat
@@ -17,12 +18,24 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from pegasos.util.files import AnyPath
+
+TEMPORARY = re.compile(r"\..*\.[0-9a-f]{16}\.tmp.*")
+"""Names of what is being written, or was when its process was killed."""
+
 _NO_FSYNC = (errno.EINVAL, errno.ENOTSUP)  # file systems that cannot do it for folders
 
 
 @contextmanager
-def atomic_write(path: str | os.PathLike[str], *, overwrite: bool = True) -> Iterator[BinaryIO]:
-    """A binary file to write to, which takes the place of ``path`` at the end of the block.
+def atomic_write(path: AnyPath, *, overwrite: bool = True) -> Iterator[BinaryIO]:
+    """A binary file to write to, which takes the place of ``path`` at the end of the block."""
+    with atomic_path(path, overwrite=overwrite) as unfinished, open(unfinished, "wb") as file:
+        yield file
+
+
+@contextmanager
+def atomic_path(path: AnyPath, *, overwrite: bool = True) -> Iterator[Path]:
+    """The same for what writes to a file by its name: a path that ends as ``path`` does.
 
     Links are followed to the file they stand for. An existing file keeps its permissions, a new
     one gets the usual ones. Without ``overwrite`` an existing file raises FileExistsError.
@@ -32,12 +45,14 @@ def atomic_write(path: str | os.PathLike[str], *, overwrite: bool = True) -> Ite
     with _naming(path, temporary):
         _check_free(target, path, overwrite)
         try:
-            with open(temporary, "xb") as file:
-                if target.exists():
-                    os.chmod(temporary, stat.S_IMODE(target.stat().st_mode))
-                yield file
-                file.flush()
-                os.fsync(file.fileno())
+            mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
+            with open(temporary, "xb"):
+                if mode is not None:  # before there is anything to read
+                    os.chmod(temporary, mode | stat.S_IRUSR | stat.S_IWUSR)
+            yield temporary
+            _sync(temporary)
+            if mode is not None:
+                os.chmod(temporary, mode)
             _check_free(target, path, overwrite)  # again: somebody may have been faster
             _take_place(temporary, target)
         finally:
@@ -46,24 +61,7 @@ def atomic_write(path: str | os.PathLike[str], *, overwrite: bool = True) -> Ite
 
 
 @contextmanager
-def atomic_path(path: str | os.PathLike[str], *, overwrite: bool = True) -> Iterator[Path]:
-    """The same for what writes to a file by its name: a path that ends as ``path`` does."""
-    target = Path(os.path.realpath(path))
-    folder = _sibling(target)
-    with _naming(path, folder):
-        _check_free(target, path, overwrite)
-        try:
-            os.mkdir(folder)
-            yield folder / target.name
-            _sync_tree(folder)
-            _check_free(target, path, overwrite)
-            _take_place(folder / target.name, target)
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
-
-
-@contextmanager
-def atomic_folder(path: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator[Path]:
+def atomic_folder(path: AnyPath, *, overwrite: bool = False) -> Iterator[Path]:
     """An empty folder to fill, which takes the place of ``path`` at the end of the block.
 
     With ``overwrite`` an existing folder is moved aside, and removed once the new one is in place.
@@ -77,13 +75,16 @@ def atomic_folder(path: str | os.PathLike[str], *, overwrite: bool = False) -> I
         try:
             os.mkdir(temporary)
             yield temporary
-            _sync_tree(temporary)
+            for root, _, names in os.walk(temporary):
+                for name in names:
+                    _sync(Path(root) / name)
+                _sync(Path(root))
             _check_free(target, path, overwrite, folder=True)
             try:
                 if target.exists():
                     os.rename(target, aside)
                 os.rename(temporary, target)
-                _sync_folder(target.parent)
+                _sync(target.parent)
             except BaseException:
                 if target.exists() and not temporary.exists():
                     os.rename(target, temporary)
@@ -96,13 +97,12 @@ def atomic_folder(path: str | os.PathLike[str], *, overwrite: bool = False) -> I
 
 
 def _sibling(target: Path) -> Path:
-    """A name that nobody has; hidden, and short enough for any target."""
-    return target.parent / f".{target.name[:100]}.{secrets.token_hex(8)}.tmp"
+    """A name that nobody has; hidden, short enough for any target, and ends as it does."""
+    ending = "".join(target.suffixes[-2:])[-50:]
+    return target.parent / f".{target.name[:100]}.{secrets.token_hex(8)}.tmp{ending}"
 
 
-def _check_free(
-    target: Path, path: str | os.PathLike[str], overwrite: bool, *, folder: bool = False
-) -> None:
+def _check_free(target: Path, path: AnyPath, overwrite: bool, *, folder: bool = False) -> None:
     if not overwrite and os.path.lexists(target):
         raise FileExistsError(errno.EEXIST, "is there already, and may not be replaced", str(path))
     if not folder and target.is_dir():
@@ -121,7 +121,7 @@ def _take_place(temporary: Path, target: Path) -> None:
                 os.link(target, before)
         try:
             os.replace(temporary, target)
-            _sync_folder(target.parent)
+            _sync(target.parent)
         except BaseException:
             if before.exists():
                 os.replace(before, target)
@@ -133,32 +133,20 @@ def _take_place(temporary: Path, target: Path) -> None:
             os.unlink(before)
 
 
-def _sync_folder(folder: Path) -> None:
-    """Make the names in a folder last."""
-    descriptor = os.open(folder, os.O_RDONLY)
+def _sync(place: Path) -> None:
+    """Make the contents of a file last, or the names in a folder."""
+    descriptor = os.open(place, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     except OSError as error:
-        if error.errno not in _NO_FSYNC:
+        if error.errno not in _NO_FSYNC or not place.is_dir():
             raise
     finally:
         os.close(descriptor)
 
 
-def _sync_tree(folder: Path) -> None:
-    """Make the files below a folder last, and their names."""
-    for root, _, names in os.walk(folder):
-        for name in names:
-            descriptor = os.open(Path(root) / name, os.O_RDONLY)
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
-        _sync_folder(Path(root))
-
-
 @contextmanager
-def _naming(path: str | os.PathLike[str], temporary: Path) -> Iterator[None]:
+def _naming(path: AnyPath, temporary: Path) -> Iterator[None]:
     """Errors of the system name ``path``, not the temporary sibling, or nothing."""
     try:
         yield

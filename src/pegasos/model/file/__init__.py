@@ -8,18 +8,17 @@ wrong. The layout is described in ``container`` (the file), ``contents`` (the mo
 
 from __future__ import annotations
 
-import os
-
 from pegasos.model.file.container import VERSION, pack, unpack
 from pegasos.model.file.contents import decode, encode
 from pegasos.model.file.errors import ModelFileError, NewerFormatError, WrongContent
 from pegasos.model.linear import LinearModel
 from pegasos.util.atomic import atomic_write
+from pegasos.util.files import AnyPath
 
 __all__ = ["VERSION", "ModelFileError", "NewerFormatError", "read", "write"]
 
 
-def write(model: LinearModel, path: str | os.PathLike[str], *, overwrite: bool = True) -> None:
+def write(model: LinearModel, path: AnyPath, *, overwrite: bool = True) -> None:
     """Save a model; without ``overwrite`` an existing file raises FileExistsError."""
     from pegasos import __version__
 
@@ -31,7 +30,7 @@ def write(model: LinearModel, path: str | os.PathLike[str], *, overwrite: bool =
         file.write(data)
 
 
-def read(path: str | os.PathLike[str]) -> LinearModel:
+def read(path: AnyPath) -> LinearModel:
     """The model of a file that ``write`` made."""
     meta, arrays, size = unpack(path)
     try:

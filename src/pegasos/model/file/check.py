@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, get_args
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
+from pegasos.certificate import Certificate
 from pegasos.model.file.errors import WrongContent
 from pegasos.model.linear import LinearModel, Scheme
 from pegasos.tasks.probability import Calibrator, Isotonic, Sigmoid
@@ -22,31 +23,34 @@ def need(condition: Any, what: str) -> None:
         raise WrongContent(what)
 
 
+def need_finite(numbers: ArrayLike, what: str) -> None:
+    """The same of numbers that must be finite, a block at a time."""
+    flat = np.asarray(numbers).ravel(order="K")
+    blocks = (flat[lo : lo + _BLOCK] for lo in range(0, flat.size, _BLOCK))
+    need(all(np.isfinite(block).all() for block in blocks), what)
+
+
 def check_model(model: LinearModel) -> None:
     """Raise WrongContent that says what does not fit."""
-    need(len(model.coef.shape) == 2, "its coefficients are no matrix (lanes, features)")
-    need(model.lanes > 0 and model.features > 0, "it has no coefficients")
-    need(_finite(_values(model.coef)), "its coefficients are not all finite")
-    intercept = np.asarray(model.intercept)
-    need(
-        intercept.shape == (model.lanes,),
-        f"its intercepts have the shape {intercept.shape}, and should be ({model.lanes},)",
-    )
-    need(_finite(intercept), "its intercepts are not all finite")
+    coef, intercept = model.coef, np.asarray(model.intercept)
+    need(len(coef.shape) == 2, "its coefficients are no matrix (lanes, features)")
+    lanes, features = coef.shape
+    need(lanes > 0 and features > 0, "it has no coefficients")
+    need_finite(coef.data if sparse.issparse(coef) else coef, "its coefficients are not all finite")
+    shape = intercept.shape
+    need(shape == (lanes,), f"its intercepts have the shape {shape}, and should be ({lanes},)")
+    need_finite(intercept, "its intercepts are not all finite")
     _check_classes(model)
     if model.certificate is not None:
-        _check_certificate(model)
+        _check_certificate(model.certificate, lanes)
     _check_course(model)
     if model.feature_names is not None:
-        need(
-            len(model.feature_names) == model.features,
-            f"it has {len(model.feature_names)} names for {model.features} features",
-        )
+        names = len(model.feature_names)
+        need(names == features, f"it has {names} names for {features} features")
     if model.calibrators is not None:
-        need(
-            model.scheme != "labels" and len(model.calibrators) == model.lanes,
-            f"it has {len(model.calibrators)} calibrators for {model.lanes} lanes",
-        )
+        count = len(model.calibrators)
+        fits = model.scheme != "labels" and count == lanes
+        need(fits, f"it has {count} calibrators for {lanes} lanes")
         for one in model.calibrators:
             _check_calibrator(one)
 
@@ -80,7 +84,7 @@ def _check_classes(model: LinearModel) -> None:
     count = int(classes.size)
     need(count >= (1 if scheme == "labels" else 2), f"it has {count} classes")
     if classes.dtype.kind == "f":
-        need(_finite(classes), "its classes are not all finite")
+        need_finite(classes, "its classes are not all finite")
     need(len(set(classes.tolist())) == count, "some of its classes are the same")
     lanes = {
         "labels": (count,),
@@ -94,34 +98,22 @@ def _check_classes(model: LinearModel) -> None:
     )
 
 
-def _check_certificate(model: LinearModel) -> None:
-    bounds = model.certificate
-    assert bounds is not None
+def _check_certificate(bounds: Certificate, lanes: int) -> None:
     for name in ("primal", "dual", "rounding"):
         bound = np.asarray(getattr(bounds, name))
-        need(bound.shape in ((), (model.lanes,)), f"the {name} of its certificate is no number")
-        need(_finite(bound), f"the {name} of its certificate is not finite")
+        need(bound.shape in ((), (lanes,)), f"the {name} of its certificate is no number")
+        need_finite(bound, f"the {name} of its certificate is not finite")
     need(np.all(np.asarray(bounds.rounding) >= 0), "its certificate has a negative rounding bound")
     need(bounds.holds, "its certificate contradicts itself")
 
 
 def _check_calibrator(one: Calibrator) -> None:
     if isinstance(one, Sigmoid):
-        need(np.isfinite([one.A, one.B]).all(), "a sigmoid of it is not finite")
+        need_finite([one.A, one.B], "a sigmoid of it is not finite")
     elif isinstance(one, Isotonic):
         x, y = np.asarray(one.scores), np.asarray(one.values)
         need(x.ndim == 1 and x.size and x.shape == y.shape, "a calibration curve has no knots")
-        need(_finite(x) and _finite(y), "a calibration curve is not finite")
+        need_finite(x, "a calibration curve is not finite")
+        need_finite(y, "a calibration curve is not finite")
         rises = (np.diff(x) >= 0).all() and (np.diff(y) >= 0).all()
         need(rises and y[0] >= 0 and y[-1] <= 1, "a calibration curve does not rise from 0 to 1")
-
-
-def _values(coef: Any) -> NDArray[Any]:
-    return np.asarray(coef.data) if sparse.issparse(coef) else np.asarray(coef)
-
-
-def _finite(array: NDArray[Any]) -> bool:
-    """Whether all are, a block at a time."""
-    flat = array.ravel(order="K")
-    steps = range(0, flat.size, _BLOCK)
-    return all(bool(np.isfinite(flat[lo : lo + _BLOCK]).all()) for lo in steps)

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from pegasos.model.file.errors import ModelFileError, NewerFormatError, WrongContent
 from pegasos.model.file.plain import dumps, loads
+from pegasos.util.files import AnyPath
 
 FORMAT = "pegasos linear model"
 VERSION = 1
@@ -69,7 +70,7 @@ def sealed(data: bytes) -> bytes:
     return b"".join((data[:start], digest, data[end:]))
 
 
-def unpack(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]], int]:
+def unpack(path: AnyPath) -> tuple[dict[str, Any], dict[str, NDArray[Any]], int]:
     """What ``pack`` was given, and the size of the file; every byte of it is checked."""
     data = _read(path)
     size = _header_end(data)
@@ -91,15 +92,11 @@ def unpack(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDAr
     _check_version(path, meta)
     if not kinds <= _DTYPES:
         raise ModelFileError(path, f"has arrays of unknown types: {sorted(kinds - _DTYPES)}")
-    return meta, _arrays(path, data), len(data)
-
-
-def _arrays(path: str | os.PathLike[str], data: bytes) -> dict[str, NDArray[Any]]:
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
     try:
-        return load(data)
+        return meta, load(data), len(data)
     except (SafetensorError, ValueError, OverflowError) as error:
         raise ModelFileError(path, f"has arrays that do not fit the file: {error}") from None
 
@@ -115,7 +112,7 @@ def _digest(data: bytes, start: int, end: int) -> str:
     return whole.hexdigest()
 
 
-def _read(path: str | os.PathLike[str]) -> bytes:
+def _read(path: AnyPath) -> bytes:
     """All bytes, but of a file that is no safetensors file not more than the first few."""
     kind = os.stat(path)
     if stat.S_ISDIR(kind.st_mode):
@@ -148,7 +145,7 @@ def _read(path: str | os.PathLike[str]) -> bytes:
         return file.read()
 
 
-def _check_version(path: str | os.PathLike[str], meta: Any) -> None:
+def _check_version(path: AnyPath, meta: Any) -> None:
     if not isinstance(meta, dict) or meta.get("format") != FORMAT:
         raise ModelFileError(path, "is a safetensors file, but no model of this package")
     version = meta.get("version")

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from pegasos.certificate import Certificate
+from pegasos.data.csr import check_csr
+from pegasos.data.dataset import DataError
 from pegasos.model.file.arrays import (
     ROOM,
     Arrays,
@@ -110,53 +112,47 @@ def _mapping(meta: dict[str, Any], name: str) -> dict[str, Any]:
 def _put_coef(arrays: Arrays, coef: Any) -> dict[str, Any]:
     """Sparse, if it is or if that is smaller; returns how."""
     given = "csr" if sparse.issparse(coef) else "dense"
-    if not sparse.issparse(coef):
+    if sparse.issparse(coef):
+        rows = sparse.canonical(coef)
+        values, indices, ends = rows.data, rows.indices, rows.indptr[1:]
+    else:
         coef = np.asarray(coef, dtype=np.float64)
-        # The order of memory is kept: products then add up in the same order, to the same bits.
-        flip = abs(coef.strides[0]) < abs(coef.strides[1])
-        index = 4 if coef.shape[1] <= np.iinfo(np.int32).max else 8
-        if (8 + index) * np.count_nonzero(coef) + 8 * coef.shape[0] >= coef.nbytes:
+        index = np.dtype(np.int32 if coef.shape[1] <= np.iinfo(np.int32).max else np.int64)
+        if (8 + index.itemsize) * np.count_nonzero(coef) + 8 * coef.shape[0] >= coef.nbytes:
+            # The order of memory is kept: products then add up in the same order, to the same bits.
+            flip = abs(coef.strides[0]) < abs(coef.strides[1])
             arrays["coef"] = coef.T if flip else coef
             return {"given": given, "stored": "columns" if flip else "rows"}
         row, column = np.nonzero(coef)
-        arrays["coef.values"] = coef[row, column]
-        arrays["coef.indices"] = column.astype(np.int32 if index == 4 else np.int64)
-        arrays["coef.ends"] = np.cumsum(np.bincount(row, minlength=coef.shape[0]))
-        return {"given": given, "stored": "csr"}
-    rows = sparse.csr_matrix(coef, dtype=np.float64)
-    if not rows.has_canonical_format:
-        rows = rows.copy()
-        rows.sum_duplicates()
-    arrays["coef.values"] = rows.data
-    arrays["coef.indices"] = rows.indices
-    arrays["coef.ends"] = rows.indptr[1:].astype(np.int64)
+        values, indices = coef[row, column], column.astype(index)
+        ends = np.cumsum(np.bincount(row, minlength=coef.shape[0]))
+    arrays["coef.values"] = values.astype(np.float64, copy=False)
+    arrays["coef.indices"], arrays["coef.ends"] = indices, ends.astype(np.int64)
     return {"given": given, "stored": "csr"}
 
 
 def _take_coef(arrays: Arrays, how: Any, shape: tuple[int, int], room: int) -> Any:
-    if not isinstance(how, dict) or how.get("given") not in ("csr", "dense"):
-        raise WrongContent("its coefficients are stored in an unknown way")
-    if how.get("stored") in ("rows", "columns"):
+    how = how if isinstance(how, dict) else {}
+    given, stored = how.get("given"), how.get("stored")
+    known = given in ("csr", "dense") and stored in ("rows", "columns", "csr")
+    need(known, "its coefficients are stored in an unknown way")
+    if stored != "csr":
         coef = take(arrays, "coef", 2, "float64")
-        coef = coef.T if how["stored"] == "columns" else coef
+        coef = coef.T if stored == "columns" else coef
         need(coef.shape == shape, f"its coefficients are {coef.shape}, not {shape}")
         return coef
-    need(how.get("stored") == "csr", "its coefficients are stored in an unknown way")
     values = take(arrays, "coef.values", 1, "float64")
     indices = take(arrays, "coef.indices", 1, "int32", "int64")
     ends = take(arrays, "coef.ends", 1, "int64")
-    need(values.size == indices.size, "its coefficients and their places differ in number")
     need(ends.size == shape[0], f"its coefficients have {ends.size} rows, not {shape[0]}")
-    check_ends("coef", ends, values.size)
-    inside = not indices.size or (indices.min() >= 0 and indices.max() < shape[1])
-    need(inside, f"its coefficients have places beyond the {shape[1]} features")
-    rising = np.diff(indices) > 0
-    rising[ends[(ends > 0) & (ends < values.size)] - 1] = True  # where rows meet
-    need(rising.all(), "its coefficients are not in order")
     starts = np.concatenate(([0], ends))
+    try:
+        check_csr("", values, indices, starts, shape[1])
+    except DataError as error:
+        raise WrongContent(f"its coefficients: {error.what}") from None
     coef = sparse.csr_matrix((values, indices, starts), shape=shape)
     # A few numbers could stand for a matrix that fills the memory: that stays sparse.
-    return coef.toarray() if how["given"] == "dense" and 8 * shape[0] * shape[1] <= room else coef
+    return coef.toarray() if given == "dense" and 8 * shape[0] * shape[1] <= room else coef
 
 
 def _take_bound(arrays: Arrays, name: str, lanes: int) -> Any:
@@ -169,20 +165,19 @@ def _take_bound(arrays: Arrays, name: str, lanes: int) -> Any:
 
 def _put_calibrators(arrays: Arrays, calibrators: tuple[Calibrator, ...]) -> None:
     """Knots of all curves end to end; a sigmoid has A and B in place of one knot."""
-    x: list[NDArray[np.float64]] = []
-    y: list[NDArray[np.float64]] = []
+    knots: list[tuple[ArrayLike, ArrayLike]] = []
     for one in calibrators:
         if isinstance(one, Sigmoid):
-            x.append(np.array([one.A]))
-            y.append(np.array([one.B]))
+            knots.append(([one.A], [one.B]))
         elif isinstance(one, Isotonic):
-            x.append(np.asarray(one.scores, dtype=np.float64))
-            y.append(np.asarray(one.values, dtype=np.float64))
+            knots.append((one.scores, one.values))
         else:
             raise WrongContent(f"a calibrator of type {type(one).__name__} cannot be saved")
+    x, y = zip(*knots, strict=True)
     arrays["calibrators.sigmoid"] = np.array([isinstance(c, Sigmoid) for c in calibrators], "u1")
-    arrays["calibrators.ends"] = np.cumsum([part.size for part in x], dtype=np.int64)
-    arrays["calibrators.x"], arrays["calibrators.y"] = np.concatenate(x), np.concatenate(y)
+    arrays["calibrators.ends"] = np.cumsum([len(part) for part in x], dtype=np.int64)
+    arrays["calibrators.x"] = np.concatenate(x, dtype=np.float64)
+    arrays["calibrators.y"] = np.concatenate(y, dtype=np.float64)
 
 
 def _take_calibrators(arrays: Arrays) -> tuple[Calibrator, ...]:
@@ -194,11 +189,12 @@ def _take_calibrators(arrays: Arrays) -> tuple[Calibrator, ...]:
     check_ends("calibrators", ends, x.size)
     found: list[Calibrator] = []
     for is_sigmoid, start, end in zip(sigmoid, np.r_[0, ends[:-1]], ends, strict=True):
-        if is_sigmoid:
-            need(end - start == 1, "a sigmoid has one A and one B")
-            found.append(Sigmoid(float(x[start]), float(y[start])))
-        else:
-            found.append(Isotonic(x[start:end], y[start:end]))
+        need(not is_sigmoid or end - start == 1, "a sigmoid has one A and one B")
+        found.append(
+            Sigmoid(float(x[start]), float(y[start]))
+            if is_sigmoid
+            else Isotonic(x[start:end], y[start:end])
+        )
     return tuple(found)
 
 

@@ -27,11 +27,10 @@ from typing import Any, Self
 from pegasos.run.checkpoint import manifest
 from pegasos.run.checkpoint.container import SEPARATOR, Arrays, Container, write
 from pegasos.run.checkpoint.errors import CheckpointError
-from pegasos.util.atomic import atomic_folder
+from pegasos.util.atomic import TEMPORARY, atomic_folder
 
 _LOCK = "lock"
 _DONE = re.compile(r"done-(\d{6})")
-_TEMPORARY = re.compile(r"\..*\.[0-9a-f]{16}\.tmp")  # as ``atomic`` makes them
 _MOST_WAITING = 2000  # outcomes: each takes a part of the file's header
 
 Saved = tuple[dict[str, Any], Arrays]
@@ -91,7 +90,7 @@ class Checkpoint:
 
     def _look(self) -> None:
         for path in sorted(self.folder.iterdir()):
-            if _TEMPORARY.fullmatch(path.name):
+            if TEMPORARY.fullmatch(path.name):
                 with suppress(OSError):
                     path.unlink()  # of a process that was killed while it wrote
             elif path.name.startswith("running-"):
@@ -284,14 +283,14 @@ def _empty(place: Path) -> bool:
     if not place.exists():
         return True
     return place.is_dir() and all(
-        _TEMPORARY.fullmatch(path.name) or path.name == _LOCK for path in place.iterdir()
+        TEMPORARY.fullmatch(path.name) or path.name == _LOCK for path in place.iterdir()
     )
 
 
 def _copied(source: Path, place: Path) -> None:
     with atomic_folder(place, overwrite=place.exists()) as folder:
         for path in source.iterdir():
-            if path.is_file() and path.name != _LOCK and not _TEMPORARY.fullmatch(path.name):
+            if path.is_file() and path.name != _LOCK and not TEMPORARY.fullmatch(path.name):
                 shutil.copyfile(path, folder / path.name)
 
 
