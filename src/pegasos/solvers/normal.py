@@ -38,6 +38,10 @@ class SecondOrder(Solver):
     def about(self, problem: Problem) -> About:
         """What a site has to know before its first pass."""
 
+    @abstractmethod
+    def begin_again(self, state: State) -> None:
+        """The iteration in hand begins again, at a point that nothing else is known of."""
+
     def saved(self, problem: Problem, state: State) -> Arrays:
         """Its arrays, and what the site keeps."""
         there = problem.site.saved(self.method, problem, state)
@@ -50,6 +54,8 @@ class SecondOrder(Solver):
             problem, {k: v for k, v in arrays.items() if not k.startswith(THERE)}
         )
         site, about = problem.site, self.about(problem)
+        if site.keeps_points:
+            self.begin_again(state)
         return replace(state, there=site.resumed(self.method, problem, about, there))
 
 

@@ -12,10 +12,10 @@ import itertools
 import threading
 import uuid
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from pegasos.run.interrupt import Interruption
 from pegasos.sites.cluster.part import hold, work
@@ -32,6 +32,8 @@ _MOST_FAILURES = 8  # of a command, one after the other
 # What parts that come up later are told, in this order.
 _SETUP = ("describe", "set_lanes", "at")
 
+Of = TypeVar("Of")
+
 
 @dataclass
 class Cluster:
@@ -47,7 +49,7 @@ class Cluster:
     error: ClusterError | None = None  # what ended it
 
     def __post_init__(self) -> None:
-        """Look at the workers."""
+        """Load the chunks, and make parts of them where they lie."""
         self.run = uuid.uuid4().hex[:12]
         self.lock = threading.RLock()
         self.generation = 0
@@ -58,17 +60,13 @@ class Cluster:
         self.failures: Counter[str] = Counter()  # of commands, one after the other
         self.chunks: dict[str, list[int]] = {}
         try:
-            self._begin()
+            loaded = self._load(list(range(len(self.source.chunks))))
+            groups = self.source.groups(self._locations(loaded), _PARTS_PER_WORKER)
+            self.chunks = {f"part {i + 1} of {len(groups)}": g for i, g in enumerate(groups)}
+            self._bring_up(list(self.chunks), {}, loaded)
         except BaseException:
             self.close()
             raise
-
-    def _begin(self) -> None:
-        """Load the chunks, and make parts of them where they lie."""
-        loaded = self._load(list(range(len(self.source.chunks))))
-        groups = self.source.groups(self._locations(loaded), _PARTS_PER_WORKER)
-        self.chunks = {f"part {i + 1} of {len(groups)}": g for i, g in enumerate(groups)}
-        self._bring_up(list(self.chunks), {}, loaded)
 
     # Bringing parts up.
     def _load(self, numbers: list[int]) -> dict[int, Any]:
@@ -87,17 +85,14 @@ class Cluster:
         try:
             return self.watch.done(future)
         except Exception as error:
-            if of_the_cluster(error):
-                raise self._cannot(number, error) from error
-            raise
-
-    def _cannot(self, number: int, error: Any) -> ClusterError:
-        name = next((n for n, numbers in self.chunks.items() if number in numbers), "a part")
-        return ClusterError(
-            f"{name} (chunk {number} of {len(self.source.chunks)}) was lost with its worker and "
-            f"cannot be computed again: {error!r}; rows that were scattered from a client, or "
-            "whose files are gone, cannot"
-        )
+            if not of_the_cluster(error):
+                raise
+            name = next((n for n, numbers in self.chunks.items() if number in numbers), "a part")
+            raise ClusterError(
+                f"{name} (chunk {number} of {len(self.source.chunks)}) was lost with its worker "
+                f"and cannot be computed again: {error!r}; rows that were scattered from a client, "
+                "or whose files are gone, cannot"
+            ) from error
 
     def _locations(self, futures: dict[int, Any]) -> dict[int, str | None]:
         """Where chunks are."""
@@ -126,7 +121,7 @@ class Cluster:
             places = self._places(first, self.watch.workers())
             futures = {
                 name: self.client.submit(
-                    hold, self._key(name), self.chunks[name],
+                    hold, self.run, name, self.chunks[name],
                     [loaded[n] for n in self.chunks[name]], self.threads,
                     key=f"pegasos-hold-{self.run}-{next(self.numbers)}", workers=[place],
                     allow_other_workers=False, pure=False,
@@ -138,7 +133,8 @@ class Cluster:
                 for name, future in futures.items():
                     self.watch.wait(future, watched)
                     self.holder[name], self.held[name] = places[name], future
-                self._replay(names)
+                for command, common in self.setup:  # what the others know
+                    self._ask(command, common, {}, names)
                 return
             except BaseException as failure:
                 for future in futures.values():  # nothing of them is to stay in memory
@@ -164,15 +160,6 @@ class Cluster:
             load[chosen] += 1
             places[name] = chosen
         return places
-
-    def _key(self, name: str) -> str:
-        """What the part is called in the memory of a worker."""
-        return f"{self.run}:{name}"
-
-    def _replay(self, names: list[str]) -> None:
-        """Tell new parts what the others know."""
-        for command, common in self.setup:
-            self._ask(command, common, {}, names)
 
     def _forget(self, addresses: set[str]) -> None:
         """Give up workers, and what they held."""
@@ -217,6 +204,13 @@ class Cluster:
             for name in moves:
                 self._drop(name)
             self._bring_up(list(moves), dict(moves))
+
+    def by_part(self, of_chunks: Mapping[int, Of]) -> dict[str, dict[int, Of]]:
+        """What there is of some chunks, by the parts that have them now."""
+        return {
+            name: {number: of_chunks[number] for number in numbers if number in of_chunks}
+            for name, numbers in self.chunks.items()
+        }
 
     # Asking.
     def ask(
@@ -268,11 +262,16 @@ class Cluster:
         self.setup.append((command, common))
         return reply
 
-    def ask_again(self, command: str, common: dict[str, Any] | None = None) -> dict[str, Any]:
+    def ask_again(
+        self,
+        command: str,
+        common: dict[str, Any] | None = None,
+        each: dict[str, dict[str, Any]] | None = None,
+    ) -> dict[str, Any]:
         """Ask until no part is lost meanwhile: where nothing is that a loss could harm."""
         while True:
             try:
-                return self.ask(command, common)
+                return self.ask(command, common, each)
             except PartsLostError:
                 continue
 
@@ -290,9 +289,9 @@ class Cluster:
         shared = self._shared(common, sorted(workers)[0])
         futures = []
         for address, here in sorted(by_worker.items()):
-            own = {self._key(name): each[name] for name in here if name in each}
+            own = {name: each[name] for name in here if name in each}
             future = self.client.submit(
-                work, [self._key(name) for name in here], command, shared, own, self.generation,
+                work, self.run, here, command, shared, own, self.generation,
                 key=f"pegasos-{command}-{self.run}-{next(self.numbers)}", workers=[address],
                 allow_other_workers=False, pure=False,
             )  # fmt: skip
@@ -312,13 +311,8 @@ class Cluster:
         reply, missing = merged(*replies)
         if missing:
             # Their worker was restarted under the same address.
-            raise WorkersLostError({self._holder_of(key.split(":", 1)[1]) for key in missing})
-        return {name: self._named(how, value) for name, (how, value) in reply.items()}
-
-    def _named(self, how: str, value: Any) -> Any:
-        if how != "each":
-            return value
-        return {key.split(":", 1)[1]: own for key, own in value.items()}
+            raise WorkersLostError({self._holder_of(name) for name in missing})
+        return {name: value for name, (_, value) in reply.items()}
 
     def _holder_of(self, name: str) -> str:
         try:

@@ -8,22 +8,29 @@ those of all other rows standing still.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from pegasos.certificate import Floats
 from pegasos.problem import Problem, lanes_over
 from pegasos.rows import Rows, as_rows
-from pegasos.sites.cluster.gap_sums import site_of
-from pegasos.sites.cluster.loading import joined
 from pegasos.sites.cluster.part_duals import LocalSteps, Sent, Terms
+from pegasos.sites.cluster.source import joined
 from pegasos.util import sparse
+
+if TYPE_CHECKING:
+    from pegasos.sites.cluster.site import ClusterSite
 
 _EPOCHS = 5  # before a look at how far it is
 _LOOKS = 12  # at most
 _NEAR = 0.1  # of the gap aimed at may be left here
 _ANSWERED = 0.5  # of what sum a y was at the multiplier's last step
+
+
+def site_of(problem: Problem) -> ClusterSite:
+    """Where the rows are."""
+    return cast("ClusterSite", problem.site)
 
 
 class HardRows:
