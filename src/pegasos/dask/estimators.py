@@ -146,7 +146,9 @@ class ClusterClassifier(LinearClassifier):
         check_offered("cluster", self, None, **given)
         with ExitStack() as stack:
             training = self._training(stack, began, C, lam)
-            if self.warm_start and (reason := ignores_warm_start(training.solver)):
+            if getattr(self, "warm_start", False) and (
+                reason := ignores_warm_start(training.solver)
+            ):
                 raise ValueError(reason)
             timeout = check_timeout(self.timeout)
             opened = on_cluster(client_of(self.client), source, training.n_jobs, timeout)

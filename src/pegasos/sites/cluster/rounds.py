@@ -26,7 +26,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -56,8 +56,8 @@ from pegasos.sites.cluster.part_duals import (
 )
 from pegasos.sites.errors import InterruptedSiteError, PartsLostError, SiteFailedError
 from pegasos.sites.merge import dense
-from pegasos.sites.policy import Arrays, Policy
-from pegasos.state import COUNTS, SEED, THERE, Field, State, weight_zeros
+from pegasos.sites.policy import Policy
+from pegasos.state import COUNTS, SEED, Arrays, Field, State, weight_zeros
 from pegasos.util import memory
 
 HARD_ROWS_SHARE = 0.2  # of the client's memory
@@ -112,21 +112,20 @@ class Rounds(Policy):
         there = Remembered(site_of(problem).begun)
         return State.begin(problem.sizes, self.fields(problem), there, seed=seed)
 
-    def saved(self, problem: Problem, state: State) -> Arrays:
-        """Its arrays, and all duals; those of before, where the cluster cannot be asked."""
+    def saved_there(self, problem: Problem, state: State) -> Arrays:
+        """All duals; those that were saved before, where the cluster cannot be asked."""
         with suppress(InterruptedSiteError, SiteFailedError):
             self._look_at_duals(problem, state)
-        duals = packed(state.there.saved)
-        return state.arrays | {THERE + name: array for name, array in duals.items()}
+        return packed(state.there.saved)
+
+    def resumed_there(self, problem: Problem, arrays: Arrays) -> Remembered:
+        """The parts are to have these duals, which may be any in their box."""
+        site = site_of(problem)
+        return Remembered(unpacked(arrays, site.sizes, site.lanes))
 
     def resumed(self, problem: Problem, arrays: Arrays) -> State:
-        """The weights are summed up anew from the duals, which may be any in their box."""
-        there = {k.removeprefix(THERE): v for k, v in arrays.items() if k.startswith(THERE)}
-        here = {k: v for k, v in arrays.items() if not k.startswith(THERE)}
-        state = State.resume(problem.sizes, self.fields(problem), here)
-        state["numbers"][_LOST] = 1
-        site = site_of(problem)
-        return replace(state, there=Remembered(unpacked(there, site.sizes, site.lanes)))
+        """The weights are to be summed up anew, as after a loss."""
+        return self.stale(problem, super().resumed(problem, arrays))
 
     # Rounds.
     def advance(

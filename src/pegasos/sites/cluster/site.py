@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from pegasos.certificate import GapSums, certificate
 from pegasos.problem import Problem
 from pegasos.rows import Rows
-from pegasos.sites.base import Arrays, Begun, Site
+from pegasos.sites.base import Begun, Site
 from pegasos.sites.cluster.cluster import Cluster
 from pegasos.sites.cluster.part_duals import Compressed, LocalSteps
 from pegasos.sites.cluster.passes import RemotePasses
 from pegasos.sites.cluster.rounds import Rounds
-from pegasos.sites.method import About, DualsAt, Floats, Kept, RowMethod
+from pegasos.sites.method import About, Arrays, DualsAt, Floats, Kept, RowMethod
 from pegasos.sites.passes import Passes
 from pegasos.sites.policy import Policy
 from pegasos.state import expect
