@@ -20,6 +20,7 @@ from pegasos.estimators import cv, linear
 from pegasos.estimators.base import LinearClassifier
 from pegasos.estimators.classifier import has_probabilities, users_level
 from pegasos.sites.cluster.placed import OnCluster, of_classes, on_cluster
+from pegasos.sites.cluster.site import ClusterSite
 from pegasos.sites.cluster.source import (
     DEFAULT_TIMEOUT,
     as_matrix,
@@ -146,9 +147,12 @@ class ClusterClassifier(LinearClassifier):
         check_offered("cluster", self, None, **given)
         with ExitStack() as stack:
             training = self._training(stack, began, C, lam)
-            if getattr(self, "warm_start", False) and (
-                reason := ignores_warm_start(training.solver)
-            ):
+            solver, reason = training.solver, None
+            if solver is not None:
+                reason = ClusterSite.refusal(solver)
+            if reason is None and getattr(self, "warm_start", False):
+                reason = ignores_warm_start(solver)
+            if reason is not None:
                 raise ValueError(reason)
             timeout = check_timeout(self.timeout)
             opened = on_cluster(client_of(self.client), source, training.n_jobs, timeout)

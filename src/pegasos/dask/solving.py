@@ -16,16 +16,12 @@ from pegasos.problem import Intercept
 from pegasos.result import Result
 from pegasos.run.checkpoint.saving import Saving
 from pegasos.run.limits import Limits
-from pegasos.run.options import RunOptions
 from pegasos.run.outcome import Callback
 from pegasos.sites.cluster.placed import of_signs, on_cluster
 from pegasos.sites.cluster.source import DEFAULT_TIMEOUT, check_timeout, client_of, source_of
-from pegasos.solve import check_loss, check_scaling, check_tol, resolve_intercept
-from pegasos.solvers import Solver, by_name
+from pegasos.solvers import Solver
 from pegasos.tasks.checkpoints import saved_training
 from pegasos.tasks.lanes import one_vs_rest
-from pegasos.tasks.training import Training
-from pegasos.util.arguments import functions
 
 
 def solve(
@@ -67,20 +63,14 @@ def solve(
     began = time.perf_counter()
     saving = Saving(checkpoint, checkpoint_every, resume)
     saving.check()
-    config = by_name(solver)
-    lost = check_loss(loss, config)
-    mode = resolve_intercept(intercept, config, intercept_scaling)
-    check_scaling(mode, intercept_scaling)
     if (lam is None) == (C is None):
         raise ValueError("give exactly one of lam and C")
-    training = Training(
-        solver=config, loss=lost, intercept=mode, intercept_scaling=intercept_scaling, C=C, lam=lam,
-        n_jobs=n_jobs,
-        options=RunOptions(
-            tol=check_tol(tol), limits=Limits(max_time, max_epochs),
-            seed=int(np.random.default_rng(seed).integers(2**31 - 1)),
-            callbacks=functions("callbacks", callbacks), began=began, keep_duals=False,
-        ),
+    Limits(max_time, max_epochs)  # which are named so in errors
+    training = checked_training(
+        C=C, lam=lam, loss=loss, solver=solver, tol=tol, intercept=intercept, fit_intercept=True,
+        intercept_scaling=intercept_scaling, multi_class="ovr", max_iter=max_epochs,
+        max_time=max_time, seed=int(np.random.default_rng(seed).integers(2**31 - 1)),
+        n_jobs=n_jobs, callbacks=callbacks, began=began,
     )  # fmt: skip
     source = source_of(X, y, sample_weight)
     opened = on_cluster(client_of(client), source, n_jobs, check_timeout(timeout))

@@ -72,11 +72,10 @@ class Cluster:
     def _load(self, numbers: list[int]) -> dict[int, Any]:
         """Chunks in the memory of workers, whichever the scheduler likes; it sees to losses."""
         futures = {number: self.client.compute(self.source.bundle(number)) for number in numbers}
-        health = self.watch.health
         for number, future in futures.items():
             while not self._loaded(number, future):
-                health.look()
-                self._forget({a for a in health.workers if health.silent(a)})
+                self.watch.look()
+                self._forget({a for a in self.watch.listed if self.watch.silent(a)})
                 self.watch.workers()
         return futures
 
@@ -120,11 +119,9 @@ class Cluster:
             first = {name: wanted.get(name, here[self.chunks[name][0]]) for name in names}
             places = self._places(first, self.watch.workers())
             futures = {
-                name: self.client.submit(
-                    hold, self.run, name, self.chunks[name],
+                name: self._submit(
+                    "hold", place, hold, self.run, name, self.chunks[name],
                     [loaded[n] for n in self.chunks[name]], self.threads,
-                    key=f"pegasos-hold-{self.run}-{next(self.numbers)}", workers=[place],
-                    allow_other_workers=False, pure=False,
                 )
                 for name, place in places.items()
             }  # fmt: skip
@@ -148,15 +145,11 @@ class Cluster:
         raise ClusterError(f"workers are lost as soon as they are given rows: {error}")
 
     def _places(self, wanted: dict[str, str | None], workers: list[str]) -> dict[str, str]:
-        load = dict.fromkeys(workers, 0)
-        for address in self.holder.values():
-            if address in load:
-                load[address] += 1
+        load = {a: list(self.holder.values()).count(a) for a in workers}
         places: dict[str, str] = {}
         for name, like in wanted.items():
-            chosen = min(workers, key=lambda a: (load[a], a))
-            if like is not None and like in load:
-                chosen = like
+            chosen = like if like in load else min(workers, key=lambda a: (load[a], a))
+            assert chosen is not None
             load[chosen] += 1
             places[name] = chosen
         return places
@@ -164,8 +157,8 @@ class Cluster:
     def _forget(self, addresses: set[str]) -> None:
         """Give up workers, and what they held."""
         for address in addresses:
-            if self.watch.health.silent(address):
-                self.watch.health.remove(address)
+            if self.watch.silent(address):
+                self.watch.remove(address)
         for name in [n for n, a in self.holder.items() if a in addresses]:
             self._drop(name)
 
@@ -186,8 +179,8 @@ class Cluster:
 
     def move_to_newcomers(self) -> dict[str, str]:
         """Parts that should go to workers that joined, and where; one for each of them."""
-        self.watch.health.look()
-        load: dict[str, list[str]] = {a: [] for a in self.watch.health.usable()}
+        self.watch.look()
+        load: dict[str, list[str]] = {a: [] for a in self.watch.usable()}
         for name, address in self.holder.items():
             load.setdefault(address, []).append(name)
         moves: dict[str, str] = {}
@@ -226,7 +219,12 @@ class Cluster:
             try:
                 reply = self._ask(command, common or {}, each or {}, list(self.chunks))
             except WorkersLostError as lost:
-                self._count(command, lost)
+                self.failures[command] += 1
+                if self.failures[command] > _MOST_FAILURES:
+                    raise ClusterError(
+                        f"workers were lost {_MOST_FAILURES} times in a row in {command!r} (last: "
+                        f"{lost}): have they enough memory for their rows?"
+                    ) from lost
                 self.recover(lost.addresses, generation)
                 raise PartsLostError from lost
         self.failures[command] = 0
@@ -244,15 +242,6 @@ class Cluster:
         except ClusterError as error:
             self.error = error
             raise
-
-    def _count(self, command: str, lost: WorkersLostError) -> None:
-        """Give up after too many losses in the same place."""
-        self.failures[command] += 1
-        if self.failures[command] > _MOST_FAILURES:
-            raise ClusterError(
-                f"workers were lost {_MOST_FAILURES} times in a row in {command!r} (last: {lost}): "
-                "have they enough memory for their rows?"
-            ) from lost
 
     def keep(self, command: str, common: dict[str, Any]) -> dict[str, Any]:
         """Ask, and ask parts that come up later, too."""
@@ -290,22 +279,14 @@ class Cluster:
         futures = []
         for address, here in sorted(by_worker.items()):
             own = {name: each[name] for name in here if name in each}
-            future = self.client.submit(
-                work, self.run, here, command, shared, own, self.generation,
-                key=f"pegasos-{command}-{self.run}-{next(self.numbers)}", workers=[address],
-                allow_other_workers=False, pure=False,
-            )  # fmt: skip
-            futures.append((address, future))
+            asked = (self.run, here, command, shared, own, self.generation)
+            futures.append((address, self._submit(command, address, work, *asked)))
         while len(futures) > _FAN_IN:
             groups = [futures[i : i + _FAN_IN] for i in range(0, len(futures), _FAN_IN)]
             futures = [
-                (group[0][0], self.client.submit(
-                    merged, *(future for _, future in group), pure=False,
-                    key=f"pegasos-merge-{self.run}-{next(self.numbers)}", workers=[group[0][0]],
-                    allow_other_workers=False,
-                ))
-                for group in groups
-            ]  # fmt: skip
+                (at, self._submit("merge", at, merged, future, *(other for _, other in others)))
+                for (at, future), *others in groups
+            ]
         replies = [self.watch.result(future, workers) for _, future in futures]
         self.rounds += 1
         reply, missing = merged(*replies)
@@ -313,6 +294,13 @@ class Cluster:
             # Their worker was restarted under the same address.
             raise WorkersLostError({self._holder_of(name) for name in missing})
         return {name: value for name, (_, value) in reply.items()}
+
+    def _submit(self, what: str, address: str, function: Any, *arguments: Any) -> Any:
+        """A task that runs on this worker, or nowhere."""
+        return self.client.submit(
+            function, *arguments, key=f"pegasos-{what}-{self.run}-{next(self.numbers)}",
+            workers=[address], allow_other_workers=False, pure=False,
+        )  # fmt: skip
 
     def _holder_of(self, name: str) -> str:
         try:

@@ -257,41 +257,32 @@ class OnCluster(Placed):
     ) -> Problem:
         """Tell the parts what to learn; without ``total`` they have to look at the signs first."""
         scaling = training.intercept_scaling if training.intercept == "regularized" else 0.0
+
+        def told(total: Floats) -> tuple[Lanes, Floats]:
+            s, step_scaling = regularization(training.lam, C, total), scaling
+            if training.intercept == "free":  # in rounds b = centre + pull sum a y
+                curvature = self.about["norms"] / self.n or 1.0
+                curvature += float(training.loss.mean_curvature(1.0, 1.0) * s.min())
+                step_scaling = float(np.sqrt(PULL * curvature))
+            lanes = Lanes(
+                labels=labels, positive=sides[0], negative=sides[1], s=s, total_weight=total,
+                intercept=training.intercept, scaling=scaling, step_scaling=step_scaling,
+                loss=training.loss, features=self.features,
+            )  # fmt: skip
+            return lanes, self.cluster.keep("set_lanes", {"lanes": lanes})["counts"]
+
         if total is None:
-            told = self._tell(training, labels, sides, np.ones(sides[0].size), C, scaling)[1]
-            total = told[2] + told[3]
-        lanes, counts = self._tell(training, labels, sides, total, C, scaling)
-        for name, side in (("+1", 0), ("-1", 1)):
-            missing = np.flatnonzero(counts[side] == 0)
+            counts = told(np.ones(sides[0].size))[1]
+            total = counts[2] + counts[3]
+        lanes, counts = told(total)
+        for name, count in (("+1", counts[0]), ("-1", counts[1])):
+            missing = np.flatnonzero(count == 0)
             if missing.size:
                 raise ValueError(
                     f"y needs examples of two classes; none of class {name} is there in lane "
                     f"{missing[0]} with a positive sample weight"
                 )
         return self._problem_of(lanes, counts, training.options.tol)
-
-    def _tell(
-        self,
-        training: Training,
-        labels: LabelsOf,
-        sides: tuple[Floats, Floats],
-        total: Floats,
-        C: Floats | float | None,
-        scaling: float,
-    ) -> tuple[Lanes, Floats]:
-        """The lanes, and what the parts count: rows of +1 and -1, and their weights, per lane."""
-        s = regularization(training.lam, C, total)
-        step_scaling = scaling
-        if training.intercept == "free":  # there b = centre + pull sum a y
-            curvature = self.about["norms"] / self.n or 1.0
-            curvature += float(training.loss.mean_curvature(1.0, 1.0) * s.min())
-            step_scaling = float(np.sqrt(PULL * curvature))
-        lanes = Lanes(
-            labels=labels, positive=sides[0], negative=sides[1], s=s, total_weight=total,
-            intercept=training.intercept, scaling=scaling, step_scaling=step_scaling,
-            loss=training.loss, features=self.features,
-        )  # fmt: skip
-        return lanes, self.cluster.keep("set_lanes", {"lanes": lanes})["counts"]
 
     def _problem_of(self, lanes: Lanes, counts: Floats, tol: float) -> Problem:
         """The problem of all lanes; none of its rows is here."""

@@ -167,7 +167,6 @@ class Rounds(Policy):
         sums, change = reply["sums"], dense(reply["vector"]).astype(np.float64)
         own = hard.sums(problem, W)
         self._estimate(problem, state, sums[:3] + own)
-        self._count_idle(state)
         rise = sums[RISE] - sums[CROSS] - problem.s * np.einsum("jk,jk->k", W[:, :K], change)
         bend = problem.s * np.einsum("jk,jk->k", change, change) + sums[BEND]
         wanted = np.divide(rise, bend, out=np.zeros(K), where=bend > 0)
@@ -211,14 +210,10 @@ class Rounds(Policy):
         if free is not None:
             dual = dual - np.abs(free.balance(state["W"]))
         state["gap"][:] = relative_gap(primal, dual)
-
-    def _count_idle(self, state: State) -> None:
-        """Rounds without a smaller gap."""
         numbers, gap = state["numbers"], float(state["gap"].max())
+        numbers[_IDLE] += 1  # rounds without a smaller gap
         if gap < 0.9 * numbers[_BEST]:
             numbers[[_BEST, _IDLE]] = gap, 0
-        else:
-            numbers[_IDLE] += 1
 
     def stalled(self, problem: Problem, state: State) -> bool:  # noqa: ARG002
         """Whether nothing was gained for long."""

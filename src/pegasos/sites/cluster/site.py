@@ -70,7 +70,8 @@ class ClusterSite(Site):
         """Whether all parts are arrays."""
         return self.arrays
 
-    def refusal(self, solver: Any) -> str | None:
+    @staticmethod
+    def refusal(solver: Any) -> str | None:
         """It makes passes over the rows, and steps on parts as if the others stood still."""
         if solver.by_passes or isinstance(solver, LocalSteps):
             return None

@@ -24,18 +24,22 @@ POLL = 0.5  # seconds between two looks at the workers
 _LEAST_SILENCE = 3.0  # seconds: heartbeats are up to two apart
 
 
-class Health:
-    """What is known of the workers."""
+class Watcher:
+    """Waits; raises when workers are lost meanwhile, or Ctrl-C is pressed."""
 
-    def __init__(self, client: Any, timeout: float) -> None:
-        """Nothing yet."""
-        self.client, self.timeout = client, timeout
+    def __init__(
+        self, client: Any, timeout: float, interruption: Interruption, poll: float = POLL
+    ) -> None:
+        """Know nothing of the workers yet; look at them every ``poll`` seconds."""
+        self.client, self.timeout, self.interruption = client, timeout, interruption
+        self.poll = poll
         self.beats: dict[str, tuple[float, float]] = {}  # last one, and when it was new here
-        self.workers: dict[str, Any] = {}
+        self.listed: dict[str, Any] = {}  # what the scheduler says of workers
         self.heard = time.monotonic()  # of the scheduler
         self.looked = -1.0
         self.lock = threading.Lock()  # lanes on threads of their own all look
 
+    # Whether workers are alive.
     def look(self, *, now: bool = False) -> None:
         """Ask the scheduler; at most twice a second unless it has to be ``now``."""
         if not now and time.monotonic() - self.looked < POLL:
@@ -64,7 +68,7 @@ class Health:
                     beats[address] = beat, self.looked
                 else:
                     beats[address] = known
-            self.workers, self.beats = dict(identity["workers"]), beats
+            self.listed, self.beats = dict(identity["workers"]), beats
 
     def silent(self, address: str) -> bool:
         """Whether a listed worker has not been heard of for too long."""
@@ -72,15 +76,11 @@ class Health:
         silence = max(self.timeout, _LEAST_SILENCE)
         return beat is not None and self.looked - beat[1] > silence
 
-    def lost(self, addresses: set[str]) -> set[str]:
-        """Those of them that are gone or silent."""
-        return {a for a in addresses if a not in self.workers or self.silent(a)}
-
     def usable(self) -> list[str]:
         """Workers that parts may go to."""
         return sorted(
             address
-            for address, worker in list(self.workers.items())
+            for address, worker in list(self.listed.items())
             if worker.get("status", "running") != "paused" and not self.silent(address)
         )
 
@@ -97,27 +97,15 @@ class Health:
             run = self.client._run_on_scheduler
             self.client.sync(run, give_up, callback_timeout=self.timeout)
         with self.lock:
-            self.workers.pop(address, None)
+            self.listed.pop(address, None)
             self.beats.pop(address, None)
-
-
-class Watcher:
-    """Waits; raises when workers are lost meanwhile, or Ctrl-C is pressed."""
-
-    def __init__(
-        self, client: Any, timeout: float, interruption: Interruption, poll: float = POLL
-    ) -> None:
-        """Know nothing of the workers yet; look at them every ``poll`` seconds."""
-        self.client, self.timeout, self.interruption = client, timeout, interruption
-        self.poll = poll
-        self.health = Health(client, timeout)
 
     def workers(self) -> list[str]:
         """The usable workers; waits for one if there is none."""
         deadline = time.monotonic() + self.timeout
         while True:
-            self.health.look(now=True)
-            found = self.health.usable()
+            self.look(now=True)
+            found = self.usable()
             if found:
                 return found
             if time.monotonic() > deadline:
@@ -127,6 +115,7 @@ class Watcher:
             self.check_interrupt()
             time.sleep(self.poll)
 
+    # Waiting.
     def done(self, future: Any) -> bool:
         """Whether a task is done, after a moment; raises what it failed with."""
         from distributed import CancelledError, wait
@@ -186,8 +175,8 @@ class Watcher:
 
     def check(self, workers: set[str], *, now: bool = False) -> None:
         """Raise if some of the workers are lost."""
-        self.health.look(now=now)
-        lost = self.health.lost(workers)
+        self.look(now=now)
+        lost = {a for a in workers if a not in self.listed or self.silent(a)}
         if lost:
             raise WorkersLostError(lost)
 
