@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 import pegasos
 import pegasos.dask
 from pegasos.sites.cluster import placed
+from pegasos.sites.cluster.cluster import on_cluster
 from pegasos.sites.errors import ClusterError, InterruptedSiteError
 from pegasos.testing.chunked import toy
 
@@ -69,7 +70,7 @@ def test_balanced_weights_are_those_of_a_folds_own_rows(client):
     rows = placed.OfParts(np.arange(3), placed.Dealt(4, 5))
     weight = np.random.default_rng(0).random(y.size)
     source = pegasos.dask.estimators.source_of(*chunked(X, y, weight))
-    with placed.on_cluster(client, source, None, 60.0) as cluster:
+    with on_cluster(client, source, None, 60.0) as cluster:
         found = placed.of_classes(cluster).in_folds(rows.dealt).fold_totals()
     fold = rows.folds(y, [(k, 300) for k in range(3)])
     for k in range(4):

@@ -109,7 +109,8 @@ def _fit(
         from dask import delayed
         from distributed import Client
 
-        from pegasos.sites.cluster.placed import of_classes, on_cluster
+        from pegasos.sites.cluster.cluster import on_cluster
+        from pegasos.sites.cluster.placed import of_classes
         from pegasos.sites.cluster.source import source_of
         from pegasos.sites.errors import ClusterError
     except ImportError:

@@ -19,7 +19,8 @@ from sklearn.utils.validation import check_is_fitted
 from pegasos.estimators import cv, linear
 from pegasos.estimators.base import LinearClassifier
 from pegasos.estimators.classifier import has_probabilities, users_level
-from pegasos.sites.cluster.placed import OnCluster, of_classes, on_cluster
+from pegasos.sites.cluster.cluster import on_cluster
+from pegasos.sites.cluster.placed import OnCluster, of_classes
 from pegasos.sites.cluster.site import ClusterSite
 from pegasos.sites.cluster.source import (
     DEFAULT_TIMEOUT,

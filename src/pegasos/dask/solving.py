@@ -17,11 +17,13 @@ from pegasos.result import Result
 from pegasos.run.checkpoint.saving import Saving
 from pegasos.run.limits import Limits
 from pegasos.run.outcome import Callback
-from pegasos.sites.cluster.placed import of_signs, on_cluster
+from pegasos.sites.cluster.cluster import on_cluster
+from pegasos.sites.cluster.placed import of_signs
 from pegasos.sites.cluster.source import DEFAULT_TIMEOUT, check_timeout, client_of, source_of
 from pegasos.solvers import Solver
 from pegasos.tasks.checkpoints import saved_training
 from pegasos.tasks.lanes import one_vs_rest
+from pegasos.tasks.options import checked_training
 
 
 def solve(
@@ -73,8 +75,8 @@ def solve(
         n_jobs=n_jobs, callbacks=callbacks, began=began,
     )  # fmt: skip
     source = source_of(X, y, sample_weight)
-    opened = on_cluster(client_of(client), source, n_jobs, check_timeout(timeout))
     with ExitStack() as stack:
+        opened = on_cluster(client_of(client), source, n_jobs, check_timeout(timeout))
         cluster = stack.enter_context(opened)
         rows = of_signs(cluster)
         single = rows.classes.size > 0

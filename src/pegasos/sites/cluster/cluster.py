@@ -21,7 +21,12 @@ from pegasos.run.interrupt import Interruption
 from pegasos.sites.cluster.part import hold, work
 from pegasos.sites.cluster.source import Source
 from pegasos.sites.cluster.watching import Watcher, of_the_cluster
-from pegasos.sites.errors import ClusterError, PartsLostError, WorkersLostError
+from pegasos.sites.errors import (
+    ClusterError,
+    InterruptedSiteError,
+    PartsLostError,
+    WorkersLostError,
+)
 from pegasos.sites.merge import merged
 
 _BY_ITSELF = 1 << 16  # bytes of arguments that go with every task; more are sent once and shared
@@ -330,3 +335,19 @@ class Cluster:
                 future.release()
         self.held.clear()
         self.holder.clear()
+
+
+@contextmanager
+def on_cluster(
+    client: Any, source: Source, n_jobs: int | None, timeout: float
+) -> Iterator[Cluster]:
+    """The source's parts on the workers, while they are needed."""
+    with Interruption() as interruption:
+        try:
+            cluster = Cluster(client, source, timeout, n_jobs, interruption)
+            try:
+                yield cluster
+            finally:
+                cluster.close()
+        except InterruptedSiteError:
+            raise KeyboardInterrupt from None  # there is no model yet

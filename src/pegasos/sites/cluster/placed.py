@@ -5,8 +5,8 @@ What is asked of the parts here are functions that travel there: labels, folds a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -17,14 +17,12 @@ from pegasos import _core
 from pegasos.certificate import Floats
 from pegasos.problem import Problem, regularization
 from pegasos.rows import Rows
-from pegasos.run.interrupt import Interruption
 from pegasos.sites.cluster.cluster import Cluster
 from pegasos.sites.cluster.part import LabelsOf, Lanes, Part
 from pegasos.sites.cluster.part_duals import Compressed, padded
 from pegasos.sites.cluster.site import ClusterSite
-from pegasos.sites.cluster.source import Source
 from pegasos.sites.costs import PULL
-from pegasos.sites.errors import InterruptedSiteError, PartsLostError
+from pegasos.sites.errors import PartsLostError
 from pegasos.sites.merge import Reply
 from pegasos.sites.placed import Choose, Dealt, Folds, HeldOut, Placed
 from pegasos.util.checksums import of_arrays, of_rows
@@ -331,22 +329,6 @@ def _chosen(scores: Floats, choose: Choose | None) -> NDArray[np.intp]:
     if choose is not None:
         return choose(scores)
     return (scores[:, 0] > 0).astype(np.intp) if scores.shape[1] == 1 else scores.argmax(axis=1)
-
-
-@contextmanager
-def on_cluster(
-    client: Any, source: Source, n_jobs: int | None, timeout: float
-) -> Iterator[Cluster]:
-    """The source's parts on the workers, while they are needed."""
-    with Interruption() as interruption:
-        try:
-            cluster = Cluster(client, source, timeout, n_jobs, interruption)
-            try:
-                yield cluster
-            finally:
-                cluster.close()
-        except InterruptedSiteError:
-            raise KeyboardInterrupt from None  # there is no model yet
 
 
 def of_classes(cluster: Cluster) -> OnCluster:
