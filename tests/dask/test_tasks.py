@@ -98,6 +98,16 @@ def test_probabilities(client, data, multi_class):
     assert chosen.fit(*chunked(*data)).predict_proba(X).shape == (y.size, 4)
 
 
+@pytest.mark.parametrize("solver", ["auto", "newton"])
+def test_a_validation_set_chooses_the_model(client, data, solver):
+    X, y, _ = data
+    options = {"solver": solver, "C": 10.0, "tol": 1e-6, "random_state": 0}
+    model = pegasos.dask.LinearSVC(**options).fit(*chunked(X[:600], y[:600]), eval_set=(X, y))
+    scores = model.history_["score"]
+    assert model.best_validation_score_ == max(scores) == model.score(X, y)
+    assert len(scores) >= 2
+
+
 def test_scores_that_are_too_many_to_come_here(client, data, monkeypatch):
     monkeypatch.setattr(placed, "_SCORED_BYTES", 1000)
     model = pegasos.dask.LinearSVC(probability=True, solver="dual", tol=0.1)
@@ -152,8 +162,6 @@ def test_what_is_not_offered_is_said(client, data, options, words):
 def test_other_things_that_are_refused(client, data):
     X, y, _ = data
     rows = chunked(X, y)
-    with pytest.raises(ValueError, match="eval_set is not offered on a cluster"):
-        pegasos.dask.LinearSVC().fit(*rows, eval_set=(X, y))
     labels = da.from_array(np.stack([y == "ant", y == "bee"], axis=1), chunks=(300, 2))
     with pytest.raises(ValueError, match=r"indicator matrices .* pegasos\.LinearSVC"):
         pegasos.dask.LinearSVC().fit(rows[0], labels)

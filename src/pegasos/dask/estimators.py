@@ -5,9 +5,10 @@ from __future__ import annotations
 import inspect
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, Self, cast
 
 import numpy as np
@@ -19,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from pegasos.estimators import cv, linear
 from pegasos.estimators.base import LinearClassifier
 from pegasos.estimators.classifier import has_probabilities, users_level
+from pegasos.estimators.validation import checked_set
 from pegasos.sites.cluster.cluster import on_cluster
 from pegasos.sites.cluster.placed import OnCluster, of_classes
 from pegasos.sites.cluster.site import ClusterSite
@@ -141,11 +143,18 @@ class ClusterClassifier(LinearClassifier):
 
     @contextmanager
     def _on_cluster(
-        self, began: float, C: Any, lam: Any, X: Any, y: Any, sample_weight: Any, **given: Any
+        self,
+        began: float,
+        C: Any,
+        lam: Any,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        depends: Mapping[str, Any] = MappingProxyType({}),
     ) -> Iterator[tuple[Training, PlacedTask]]:
         """The rows on the workers, and how to train on them; a cluster that failed is told."""
         source = source_of(X, y, sample_weight)
-        check_offered("cluster", self, None, **given)
+        check_offered("cluster", self, None)
         with ExitStack() as stack:
             training = self._training(stack, began, C, lam)
             solver, reason = training.solver, None
@@ -166,8 +175,9 @@ class ClusterClassifier(LinearClassifier):
             options = replace(training.options, interruption=cluster.interruption)
             training = replace(training, options=options)
             task = PlacedTask(rows, self.class_weight, self.multi_class)
-            start = {"start": [array for few in rows.begun.values() for array in few] or None}
-            yield self._saved(stack, training, rows, None, None, start), task
+            start = [array for few in rows.begun.values() for array in few] or None
+            arrays = {**depends, "start": start}
+            yield self._saved(stack, training, rows, None, None, arrays), task
         if task.error is not None:
             raise task.error
 
@@ -214,11 +224,17 @@ class LinearSVC(ClusterClassifier, linear.LinearSVC):
         self.timeout, self.client = timeout, client
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, eval_set: Any = None) -> Self:
-        """Train on Dask collections, or on a list of delayed (X, y) or (X, y, weight) parts."""
+        """Train on Dask collections, or on a list of delayed (X, y) or (X, y, weight) parts.
+
+        ``eval_set`` (X, y) are rows of this machine, as for ``pegasos.LinearSVC``.
+        """
         began, method = time.perf_counter(), method_of(self.probability)
-        opened = self._on_cluster(began, self.C, self.lam, X, y, sample_weight, eval_set=eval_set)
+        held_out = None if eval_set is None else checked_set(eval_set)
+        opened = self._on_cluster(
+            began, self.C, self.lam, X, y, sample_weight, {"eval_set": held_out}
+        )
         with opened as (training, task):
-            self._learn(training, task, method)
+            self._learn(training, task, method, held_out)
             if self.warm_start and task.error is None:
                 self._duals = cast(OnCluster, task.rows).duals()
         return self

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -28,12 +28,8 @@ from pegasos.sites.cluster.source import Loaded, load_chunks, threads_of, widene
 from pegasos.sites.merge import Reply, merge
 from pegasos.sites.method import About, RowMethod
 
-
-class LabelsOf(Protocol):
-    """Makes the lanes' labels; it travels to the parts."""
-
-    def __call__(self, part: Part) -> NDArray[np.int8]:
-        """(n, K) in {-1, 0, +1} of a part's rows."""
+LabelsOf = Callable[["Part"], NDArray[np.int8]]
+"""Makes the lanes' labels (n, K) in {-1, 0, +1} of a part's rows; it travels to the parts."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +71,14 @@ class Part(DualPart):
         self.looked: dict[tuple[int, ...], tuple[Floats, Floats]] = {}
         self.lock = threading.Lock()
         self.generation = 0  # of the client's, in which it was last spoken to
+
+    def __reduce__(self) -> Any:
+        """Parts never travel, and are not spilled to disk."""
+        raise TypeError(f"{self.name} stays on its worker")
+
+    def __sizeof__(self) -> int:
+        """What Dask may count with."""
+        return int(self.n * (self.rows.row_bytes + 32)) if self.n else 0
 
     def describe(self, *, signs: bool) -> Reply:
         """Sizes, and the classes with their weights, if y does not hold ``signs``."""
@@ -232,29 +236,12 @@ HELD: WeakValueDictionary[str, Part] = WeakValueDictionary()
 """The parts in this process."""
 
 
-class Held:
-    """Keeps a part in the worker's memory; parts never travel, and are not spilled to disk."""
-
-    def __init__(self, part: Part) -> None:
-        """Hold it."""
-        self.part = part
-
-    def __reduce__(self) -> Any:
-        """Refuse to be copied."""
-        raise TypeError(f"{self.part.name} stays on its worker")
-
-    def __sizeof__(self) -> int:
-        """What Dask may count with."""
-        part = self.part
-        return int(part.n * (part.rows.row_bytes + 32)) if part.n else 0
-
-
 def hold(
     run: str, name: str, numbers: list[int], chunks: list[tuple[Any, Any, Any]], n_jobs: int | None
-) -> Held:
-    """Make a part of its chunks (X, y, weight or None), and keep it."""
+) -> Part:
+    """Make a part of its chunks (X, y, weight or None), to be kept by who asks for it."""
     part = HELD[run + name] = Part(name, load_chunks(numbers, chunks), threads_of(n_jobs))
-    return Held(part)
+    return part
 
 
 # Calls that change duals, or need them all: one at a time.

@@ -131,6 +131,7 @@ class OnCluster(Placed):
     begun: Mapping[int, Compressed] = field(default_factory=dict)  # duals of chunks to start from
 
     where: ClassVar[str] = "on a cluster"
+    walks: ClassVar[bool] = True
     together: ClassVar[int | None] = None
 
     @property

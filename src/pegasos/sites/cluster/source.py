@@ -120,24 +120,19 @@ def _parts(parts: Sequence[Any]) -> Source:
         raise ValueError("there are no parts to train on")
     chunks: list[Chunk] = []
     for number, part in enumerate(parts):
-        if isinstance(part, Delayed):
-            # Its length is known on the worker only.
-            whole = delayed(_whole, pure=True)(part, number)
-            chunks.append((whole[0], whole[1], whole[2]))
-            continue
-        if not isinstance(part, list | tuple) or len(part) not in (2, 3):
-            raise TypeError(
-                f"part {number} must be delayed, or (X, y) or (X, y, weight), each delayed"
-            )
-        items = [p if isinstance(p, Delayed) else delayed(p) for p in part]
-        chunks.append((items[0], items[1], items[2] if len(items) == 3 else None))
+        # The length of a delayed one is known on the worker only.
+        take = delayed(_whole, pure=True) if isinstance(part, Delayed) else _whole
+        whole = take(part, number)
+        chunks.append((whole[0], whole[1], whole[2]))
     return Source(chunks)
 
 
 def _whole(part: Any, number: int) -> Chunk:
     """A part as X, y and weight."""
     if not isinstance(part, list | tuple) or len(part) not in (2, 3):
-        raise TypeError(f"part {number} must give (X, y) or (X, y, weight)")
+        raise TypeError(
+            f"part {number} must give (X, y) or (X, y, weight), delayed or each delayed"
+        )
     return part[0], part[1], part[2] if len(part) == 3 else None
 
 

@@ -79,17 +79,8 @@ class DeviceSite(Site):
         return f"{n} rows of {d} features, {K} problems on {self.lanes.device}"
 
     def refusal(self, solver: Any) -> str | None:
-        """Steps from row to row are no work for a device."""
-        if solver.name in WALKS:
-            if not self.resident:
-                return f"{type(solver).__name__} needs rows that fit the device: use solver='auto'"
-            return WALKS[solver.name].refusal(solver)
-        if solver.name in FUSED:
-            return None
-        return (
-            f"solver {solver.name!r} does not run on a device; use 'auto', 'newton', 'interior' "
-            "or 'pegasos', or leave device out"
-        )
+        """As for any lanes over such rows."""
+        return refusal(solver, resident=self.resident)
 
     def policy(self, solver: Any) -> Policy:
         """Batches, where the solver walks."""
@@ -162,3 +153,17 @@ class DeviceSite(Site):
         """Tensors of those lanes."""
         there.take(sent(lanes, self.lanes.device))
         return there
+
+
+def refusal(solver: Any, *, resident: bool) -> str | None:
+    """Why a solver does not run here: steps from row to row are no work for a device."""
+    if solver.name in FUSED:
+        return None
+    if solver.name not in WALKS:
+        return (
+            f"solver {solver.name!r} does not run on a device; use 'auto', 'newton', 'interior' "
+            "or 'pegasos', or leave device out"
+        )
+    if not resident:
+        return f"{type(solver).__name__} needs rows that fit the device: use solver='auto'"
+    return WALKS[solver.name].refusal(solver)
