@@ -15,7 +15,7 @@ from tests.common.chunked import blocks, text
 import pegasos
 import pegasos.dask
 from pegasos.sites.cluster.cluster import Cluster
-from pegasos.sites.cluster.compressed import compress, expand
+from pegasos.sites.cluster.part_duals import compress, expand
 from pegasos.sites.merge import Thin, dense, merge, thin
 
 

@@ -239,7 +239,8 @@ class LinearSVC(PartialFit):
         )
         if training.solver is None and not task.binary and not task.joint:
             # One that brings all classes along at every pass.
-            brought = DualCoordinate() if isinstance(task, Task) else InteriorPoint()
+            walks = isinstance(task, Task) or task.rows.walks
+            brought = DualCoordinate() if walks else InteriorPoint()
             training = replace(training, solver=brought)
         options = replace(
             training.options,
