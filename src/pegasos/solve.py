@@ -27,6 +27,7 @@ from pegasos.sites import Blocks
 from pegasos.solvers import SOLVERS, Solver, by_name, choice_of
 from pegasos.util import sparse
 from pegasos.util.arguments import floats, functions, number
+from pegasos.util.classes import classes_and_codes
 from pegasos.util.devices import gpu_part, on_device, to_host
 
 
@@ -305,7 +306,7 @@ def _labels(y: ArrayLike) -> tuple[NDArray[np.int8], bool]:
         row = int(np.flatnonzero(~np.isfinite(array))[0])
         raise ValueError(f"y contains NaN or infinity (inf) at row {row}")
     try:
-        classes, inverse = np.unique(array, return_inverse=True)
+        classes, codes = classes_and_codes(array)
     except TypeError:
         raise TypeError("y mixes labels of several types, or has missing ones") from None
     if classes.size != 2:
@@ -313,7 +314,7 @@ def _labels(y: ArrayLike) -> tuple[NDArray[np.int8], bool]:
             f"y must hold two classes, got {classes.size}; pegasos.LinearSVC trains several, or "
             "pass y as (n, K) in {-1, 0, +1}"
         )
-    return (2 * inverse.reshape(-1, 1) - 1).astype(np.int8), True
+    return 2 * codes.astype(np.int8)[:, None] - 1, True
 
 
 def _positive(name: str, value: float | None) -> float | None:

@@ -29,13 +29,14 @@ from pegasos.sites import Blocks
 from pegasos.solve import rows_of
 from pegasos.tasks.checkpoints import saved_training
 from pegasos.tasks.decision import chosen, counted_votes, decision
-from pegasos.tasks.labels import check_classes_weigh, classes_and_codes
+from pegasos.tasks.labels import check_classes_weigh
 from pegasos.tasks.offered import check_offered
 from pegasos.tasks.options import checked_training
 from pegasos.tasks.probability import Calibrator, class_probabilities, probabilities
 from pegasos.tasks.training import Task, Training, not_proven
 from pegasos.util.arguments import check_sample_weight
 from pegasos.util.checksums import of_arrays
+from pegasos.util.classes import classes_and_codes
 from pegasos.util.devices import gpu_part, is_device_array, is_tensor, to_host
 
 _MAY_DIFFER = {

@@ -12,9 +12,9 @@ from pegasos.certificate import Floats
 from pegasos.estimators.classifier import warn_of_no_probabilities
 from pegasos.sites.placed import Dealt, Fold, Folds
 from pegasos.tasks.cross_validation import cross_validate
-from pegasos.tasks.labels import Codes
 from pegasos.tasks.probability import Calibrator, fit_calibrator
 from pegasos.tasks.training import AnyTask, Training
+from pegasos.util.classes import Codes
 
 _FOLDS = 5
 

@@ -22,11 +22,11 @@ from pegasos.run.interrupt import Interruption
 from pegasos.run.outcome import Outcome
 from pegasos.run.side_by_side import in_chains
 from pegasos.sites.placed import Fold
-from pegasos.tasks.labels import Codes
 from pegasos.tasks.lanes import one_vs_rest
 from pegasos.tasks.path import KEPT_BYTES, Path, Score
 from pegasos.tasks.training import Task, Training, pair_threads
 from pegasos.util import threads
+from pegasos.util.classes import Codes
 
 
 class Apart:

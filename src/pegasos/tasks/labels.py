@@ -10,23 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pegasos.util.arguments import number
-
-Codes = NDArray[np.integer[Any]]
-"""The class of each row, as its place among the classes."""
-
-BLOCK_ROWS = 1 << 16
-
-
-def classes_and_codes(y: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
-    """The classes in order, and those of the rows, in the fewest bytes that hold them.
-
-    NumPy's inverse takes 8 bytes a row, and several times that on the way.
-    """
-    classes = np.unique(y)
-    codes = np.empty(y.size, dtype=np.min_scalar_type(max(0, classes.size - 1)))
-    for lo in range(0, y.size, BLOCK_ROWS):
-        codes[lo : lo + BLOCK_ROWS] = np.searchsorted(classes, y[lo : lo + BLOCK_ROWS])
-    return classes, codes
+from pegasos.util.classes import Codes
 
 
 def pair_sizes(codes: Codes) -> list[int]:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pegasos.certificate import Floats
-from pegasos.tasks.labels import BLOCK_ROWS, Codes
+from pegasos.util.classes import BLOCK_ROWS, Codes
 
 if TYPE_CHECKING:
     from pegasos.run.outcome import Outcome

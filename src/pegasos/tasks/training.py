@@ -21,9 +21,10 @@ from pegasos.sites.placed import Folds, HeldOut, Placed
 from pegasos.solvers import Choice, CrammerSinger, InteriorPoint, Solver, choice_of
 from pegasos.solvers.auto import TINY_VALUES
 from pegasos.tasks.decision import products
-from pegasos.tasks.labels import Codes, class_weights
+from pegasos.tasks.labels import class_weights
 from pegasos.tasks.lanes import OfClasses, one_vs_rest
 from pegasos.util import sparse, threads
+from pegasos.util.classes import Codes
 
 # Tiny problems are solved to this by InteriorPoint whatever tol says: it costs milliseconds, and
 # results then agree to nearly all digits.
