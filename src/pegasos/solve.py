@@ -147,34 +147,52 @@ def solve(
     )
     options = replace(options, scalar=single)
 
-    def about() -> dict[str, Any]:
-        from pegasos.run.checkpoint.manifest import describe  # most fits need none
-
-        found = describe(
-            X, labels, sample_weight, n_jobs,
-            {
-                "lam": lam, "C": C, "solver": config or "auto", "loss": lost.name,
-                "intercept": mode, "intercept_scaling": intercept_scaling, "tol": tol,
-                "seed": options.seed,
-                "record_every": record_every,
-            },
-        )  # fmt: skip
-        return found | {"told": options.is_eager}
-
+    parameters = {
+        "lam": lam, "C": C, "solver": config or "auto", "loss": lost.name, "intercept": mode,
+        "intercept_scaling": intercept_scaling, "record_every": record_every,
+    }  # fmt: skip
     with ExitStack() as stack:
-        opened = saving.open(stack, about, frozenset({"seed"} if seed is None else ()))
-        if opened is not None:
-            kept = opened.about
-            options = replace(
-                options,
-                seed=kept["parameters"]["seed"],
-                eager=kept["told"],
-                part=opened.part("solve"),
-            )
+        data = (X, labels, sample_weight, n_jobs)
+        options = saved_options(
+            stack, saving, options, data, parameters, part="solve", drawn=seed is None
+        )
         outcome = run_any(
             problem, lambda part: (choice_of(config, part, tol), tol), config, options
         )
     return Result.of(outcome, single=single)
+
+
+def saved_options(
+    stack: ExitStack,
+    saving: Saving,
+    options: RunOptions,
+    data: tuple[Any, Any, Any, int | None],
+    parameters: dict[str, Any],
+    *,
+    part: str = "fit",
+    drawn: bool = False,
+    command: dict[str, Any] | None = None,
+) -> RunOptions:
+    """The options with the checkpoint that is asked for, open until ``stack`` ends.
+
+    ``data`` are X, y, the weights and n_jobs; ``parameters`` those that ``options`` do not have.
+    ``drawn``: the seed was not given, so that a run that is resumed keeps the one it had.
+    ``command`` is kept with it.
+    """
+
+    def about() -> dict[str, Any]:
+        from pegasos.run.checkpoint.manifest import describe  # most fits need none
+
+        found = describe(*data, parameters | {"tol": options.tol, "seed": options.seed})
+        found["told"] = options.is_eager
+        return found if command is None else found | {"command": command}
+
+    opened = saving.open(stack, about, frozenset({"seed"} if drawn else ()))
+    if opened is None:
+        return options
+    seed = int(opened.about["parameters"]["seed"])
+    eager = bool(opened.about["told"])
+    return replace(options, part=opened.part(part), seed=seed, eager=eager)
 
 
 def chunk_arrays(X: Any, y: Any, weight: Any, n_jobs: int | None) -> tuple[Any, Any, Any]:

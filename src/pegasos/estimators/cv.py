@@ -23,7 +23,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from pegasos.estimators.base import LinearClassifier
 from pegasos.estimators.calibration import calibrate, calibrators_of
 from pegasos.estimators.classifier import users_level
-from pegasos.estimators.devices import data_on_device, is_indicator, task_on_device
+from pegasos.estimators.devices import is_indicator
 from pegasos.estimators.linear import model_of
 from pegasos.losses import Loss
 from pegasos.run.limits import Limits
@@ -34,7 +34,6 @@ from pegasos.tasks.path import Path, Score
 from pegasos.tasks.probability import Calibrator, method_of
 from pegasos.tasks.training import AnyTask, Task, Training, train
 from pegasos.util.arguments import floats, whole
-from pegasos.util.devices import on_device
 
 _PATH_TIME = 0.8  # of max_time: the rest is for the fit on all rows
 
@@ -121,21 +120,14 @@ class LinearSVCCV(LinearClassifier):
         routed = self._routed(sample_weight, params)
         with ExitStack() as stack:
             training = self._training(stack, began, 1.0, None)
-            if there := on_device(X, self.device):
-                X, y, weight = data_on_device(self, X, y, sample_weight)
-            else:
-                X, y, weight = self._checked_data(X, y, sample_weight)
+            X, y, weight = self._checked_data(X, y, sample_weight)
             if is_indicator(y):
                 raise ValueError("LinearSVCCV takes classes, not labels: fit one for each column")
-            task: AnyTask
-            if there:
-                task = task_on_device(self, training, X, y, weight)
-            else:
-                task = self._task(X, y, weight)
+            task = self._task(training, X, y, weight)
             codes = task.codes
             assert codes is not None
             labels = task.classes[codes]
-            rows = np.broadcast_to(np.zeros(1), (labels.size, 1)) if there else X
+            rows = X if isinstance(task, Task) else np.broadcast_to(np.zeros(1), (labels.size, 1))
             splitter = check_cv(self.cv, labels, classifier=True)
             folds = [
                 (np.arange(codes.size)[train_rows], np.arange(codes.size)[test_rows])

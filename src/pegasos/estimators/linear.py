@@ -13,12 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from pegasos.estimators.calibration import calibrate
-from pegasos.estimators.devices import (
-    data_on_device,
-    is_indicator,
-    labels_on_device,
-    task_on_device,
-)
+from pegasos.estimators.devices import is_indicator, labels_on_device
 from pegasos.estimators.online import PartialFit
 from pegasos.estimators.validation import Validation, checked_set
 from pegasos.losses import Loss
@@ -169,22 +164,15 @@ class LinearSVC(PartialFit):
                 )
             if self.warm_start and (reason := ignores_warm_start(training.solver)):
                 raise ValueError(reason)
-            if there := on_device(X, self.device):
-                X, y, weight = data_on_device(self, X, y, sample_weight)
-            else:
-                X, y, weight = self._checked_data(X, y, sample_weight)
+            X, y, weight = self._checked_data(X, y, sample_weight)
             if is_indicator(y):
                 if eval_set is not None:
                     raise ValueError("eval_set is for classes: y is an indicator matrix of labels")
                 training = self._saved(stack, training, X, y, weight)
-                return self._fit_labels(training, X, y, weight, there=there)
+                return self._fit_labels(training, X, y, weight)
             if self.prune is not None:
                 raise ValueError("prune is for labels: y as an indicator matrix")
-            task: AnyTask
-            if there:
-                task = task_on_device(self, training, X, y, weight)
-            else:
-                task = self._task(X, y, weight)
+            task = self._task(training, X, y, weight)
             duals = self._previous_duals(task)
             held_out = None if eval_set is None else checked_set(eval_set)
             options = replace(training.options, keep_duals=self.warm_start)
@@ -264,7 +252,7 @@ class LinearSVC(PartialFit):
         if validation.stopped:
             self.stop_reason_ = "early_stopping"
 
-    def _fit_labels(self, training: Training, X: Any, y: Any, weight: Any, *, there: bool) -> Self:
+    def _fit_labels(self, training: Training, X: Any, y: Any, weight: Any) -> Self:
         """Train a model for each column of an indicator matrix."""
         for name, plain in (("multi_class", "ovr"), ("probability", False), ("warm_start", False)):
             if getattr(self, name) != plain:
@@ -279,7 +267,7 @@ class LinearSVC(PartialFit):
         values = np.unique(y.data if sparse.issparse(y) else y)
         if not np.isin(values, (0, 1)).all():
             raise ValueError(f"an indicator matrix of labels holds 0 and 1, got {values[:5]}")
-        if there:
+        if on_device(X, self.device):
             X = labels_on_device(self, training, X, indicator, weight)
             weight = X.weights_here
         labels = train_labels(training, X, indicator, weight, self.class_weight, prune)

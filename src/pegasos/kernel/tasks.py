@@ -26,6 +26,7 @@ from pegasos.run.side_by_side import Member, Members, run_members
 from pegasos.solvers import Choice
 from pegasos.solvers.auto import fixed
 from pegasos.util import threads
+from pegasos.util.classes import Codes
 
 
 @dataclass(frozen=True)
@@ -37,9 +38,7 @@ class Lane:
     pair: tuple[int, int] | None = None
 
 
-def lanes_of(
-    codes: NDArray[np.intp], count: int, scheme: str, used: NDArray[np.bool_]
-) -> list[Lane]:
+def lanes_of(codes: Codes, count: int, scheme: str, used: NDArray[np.bool_]) -> list[Lane]:
     """Pairs i < j with +1 for j, or classes with +1 for the class; two classes are one pair."""
     if scheme == "ovo" or count == 2:
         of_class = [np.flatnonzero((codes == k) & used) for k in range(count)]
@@ -71,7 +70,7 @@ class KernelTask:
 
     X: Any
     kernel: Kernel | None
-    codes: NDArray[np.intp]  # the class of every row
+    codes: Codes  # the class of every row
     classes: int
     scheme: str  # ovo or ovr
     C: float

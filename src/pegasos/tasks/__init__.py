@@ -5,6 +5,6 @@
 ``cross_validation``   a path over C; ``apart`` a run for each fold, ``together`` one for many
 ``multilabel``, ``probability``, ``online``   indicator matrices, calibration, rows that come once
 ``offered``    which tasks a site does, and the words that refuse the others
-``options``, ``checkpoints``   options, checked; trainings that are saved
+``options``    options, checked
 ``labels``, ``decision``   classes to numbers, and scores to classes
 """

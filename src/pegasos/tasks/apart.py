@@ -23,7 +23,7 @@ from pegasos.run.outcome import Outcome
 from pegasos.run.side_by_side import in_chains
 from pegasos.sites.placed import Fold
 from pegasos.tasks.lanes import one_vs_rest
-from pegasos.tasks.path import KEPT_BYTES, Path, Score
+from pegasos.tasks.path import Path, Score
 from pegasos.tasks.training import Task, Training, pair_threads
 from pegasos.util import threads
 from pegasos.util.classes import Codes
@@ -60,12 +60,8 @@ class Apart:
         self.duals: dict[tuple[Any, int], Floats] = {}
         self.done = [[threading.Event() for _ in self.keys] for _ in Cs]
         self.lock = threading.Lock()
-        shape = (Cs.size, len(folds))
-        self.waiting = np.full(shape, len(task.pairs) or 1)
-        self.scores, self.epochs, self.seconds = np.full(shape, np.nan), *np.zeros((2, *shape))
-        self.proof = Certificate(*np.full((3, *shape, task.lanes), np.nan))
-        size = task.lanes * (task.X.shape[1] + 1)
-        self.keep = keep_models or 8 * size * self.scores.size <= KEPT_BYTES
+        self.waiting = np.full((Cs.size, len(folds)), len(task.pairs) or 1)
+        self.path = Path.begin(Cs, len(folds), task.lanes, task.features, keep=keep_models)
         self.models: dict[tuple[int, int], tuple[Floats, Floats]] = {}
         self.problems: dict[Any, Problem] = {}
         if not task.pairs:
@@ -81,7 +77,12 @@ class Apart:
         count, steps = len(self.keys), int(self.Cs.size)
         with Interruption() as self.interruption:
             in_chains(count, steps, self.unit, self.workers, self.interruption, in_step=in_step)
-        return self.path()
+        ended = None
+        if self.asked or self.interruption.requested:
+            ended = "callback" if self.asked else "interrupted"
+        elif options.late:
+            ended = "max_time"
+        return replace(self.path, ended=ended)
 
     def _base(self, task: Task, jobs: int) -> Problem:
         """All lanes over all rows."""
@@ -106,11 +107,8 @@ class Apart:
 
     def over(self, c: int) -> bool:
         """Whether no more units are to begin."""
-        return self.late() or self.interruption.requested or self.hopeless(c)
-
-    def late(self) -> bool:
-        """Whether ``max_time`` is over."""
-        return self.training.options.late
+        late = self.training.options.late
+        return late or self.interruption.requested or self.hopeless(c)
 
     def hopeless(self, c: int) -> bool:
         """Whether ``patience`` is at its end: decided by the scores of all smaller C but the last.
@@ -122,7 +120,7 @@ class Apart:
         for event in self.done[c - 2]:
             event.wait()
         if c < self.first_hopeless:
-            path = self.path(c - 1)
+            path = self.path.first(c - 1)
             mean, best = path.mean, path.best()
             if (mean[-self.patience :] < mean[best] - path.error[best]).all():
                 self.first_hopeless = c
@@ -180,21 +178,23 @@ class Apart:
                 return  # no score for half a fit
             W[:, columns[kept]], b[columns[kept]] = outcome.W, outcome.b
         with self.lock:
-            self.proof = self.proof.replaced((c, fold, columns), Certificate(0.0, 0.0, 0.0))
+            self.path.prove((c, fold, columns), Certificate(0.0, 0.0, 0.0))
             if kept.size:
-                self.proof = self.proof.replaced((c, fold, columns[kept]), outcome.certificate)
-                self.epochs[c, fold] += outcome.epochs
-            self.seconds[c, fold] += time.perf_counter() - began
+                self.path.prove((c, fold, columns[kept]), outcome.certificate)
+                self.path.epochs[c, fold] += outcome.epochs
+            self.path.seconds[c, fold] += time.perf_counter() - began
             self.waiting[c, fold] -= 1
             complete = self.waiting[c, fold] == 0
         if complete:
-            self.finish(c, fold)
+            del self.models[c, fold]
+            self.path.scores[c, fold] = self.score(fold, W[:-1].T, b)
+            self.path.keep((c, fold), W, b)
 
     def models_of(self, c: int, fold: int) -> tuple[Floats, Floats]:
         """Weights and intercepts, which lanes are put into."""
         with self.lock:
             if (c, fold) not in self.models:
-                W = np.zeros((self.task.X.shape[1] + 1, self.task.lanes))
+                W = np.zeros((self.task.features + 1, self.task.lanes))
                 self.models[c, fold] = W, np.zeros(self.task.lanes)
             return self.models[c, fold]
 
@@ -233,34 +233,3 @@ class Apart:
         self.asked |= stop
         self.interruption.requested |= stop
         return stop
-
-    def finish(self, c: int, fold: int) -> None:
-        """Score a model that is complete."""
-        W, b = self.models[c, fold]
-        self.scores[c, fold] = self.score(fold, W[:-1].T, b)
-        if not self.keep:
-            del self.models[c, fold]
-
-    def path(self, count: int | None = None) -> Path:
-        """What is known of the first ``count`` values of C."""
-        coef = intercept = None
-        if count is None and self.keep:
-            size = (*self.scores.shape, self.task.lanes)
-            coef, intercept = np.zeros((*size, self.task.X.shape[1])), np.zeros(size)
-            for at, (W, b) in self.models.items():
-                coef[at], intercept[at] = W[:-1].T, b
-        ended = None
-        if self.asked or self.interruption.requested:
-            ended = "callback" if self.asked else "interrupted"
-        elif self.late():
-            ended = "max_time"
-        return Path(
-            C=self.Cs[:count],
-            scores=self.scores[:count].copy(),
-            certificate=self.proof.lane(slice(count)),
-            epochs=self.epochs[:count].copy(),
-            seconds=self.seconds[:count].copy(),
-            coef=coef,
-            intercept=intercept,
-            ended=ended,
-        )

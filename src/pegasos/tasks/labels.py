@@ -10,7 +10,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pegasos.util.arguments import number
-from pegasos.util.classes import Codes
+from pegasos.util.classes import Codes, classes_and_codes
+
+
+def checked_classes(
+    y: NDArray[Any], sample_weight: NDArray[np.float64] | None
+) -> tuple[NDArray[Any], Codes]:
+    """The classes and those of the rows; ValueError if there are none to tell apart."""
+    classes, codes = classes_and_codes(y)
+    if sample_weight is not None:
+        check_classes_weigh(classes, codes, sample_weight)
+    if classes.size < 2:
+        raise ValueError("y holds one class; a classifier needs examples of at least two classes")
+    return classes, codes
 
 
 def pair_sizes(codes: Codes) -> list[int]:

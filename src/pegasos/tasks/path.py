@@ -7,7 +7,7 @@ many folds are lanes of one run (``tasks.together``).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from pegasos.certificate import Certificate, Floats
 Score = Callable[[int, Floats, Floats], float]
 """The score of a fold by its number, coefficients (lanes, d) and intercepts (lanes,)."""
 
-KEPT_BYTES = 1 << 28  # of coefficients
+_KEPT_BYTES = 1 << 28  # of coefficients
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +37,35 @@ class Path:
     coef: Floats | None = field(repr=False)
     intercept: Floats | None = field(repr=False)
     ended: str | None = None  # what left some of it out: interrupted, callback or max_time
+
+    @classmethod
+    def begin(cls, Cs: Floats, folds: int, lanes: int, features: int, *, keep: bool) -> Path:
+        """Nothing is known yet; arrays are written to. ``keep`` the models whatever they take."""
+        shape, size = (Cs.size, folds), (Cs.size, folds, lanes)
+        kept = keep or 8 * np.prod(size) * (features + 1) <= _KEPT_BYTES
+        return cls(
+            C=Cs,
+            scores=np.full(shape, np.nan),
+            certificate=Certificate(*np.full((3, *size), np.nan)),
+            epochs=np.zeros(shape),
+            seconds=np.zeros(shape),
+            coef=np.zeros((*size, features)) if kept else None,
+            intercept=np.zeros(size) if kept else None,
+        )
+
+    def prove(self, at: Any, part: Certificate) -> None:
+        """Take note of certificates, at any index of (C, fold, lane)."""
+        for name in ("primal", "dual", "rounding"):
+            getattr(self.certificate, name)[at] = getattr(part, name)
+
+    def keep(self, cell: tuple[int, int], W: Floats, b: Floats) -> None:
+        """Keep a model, W (d + 1, lanes), if models are kept."""
+        if self.coef is not None and self.intercept is not None:
+            self.coef[cell], self.intercept[cell] = W[:-1].T, b
+
+    def first(self, count: int) -> Path:
+        """That of the first values of C."""
+        return replace(self, C=self.C[:count], scores=self.scores[:count])
 
     def __len__(self) -> int:
         """The number of values of C."""

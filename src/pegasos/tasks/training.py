@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, cast
@@ -14,10 +15,12 @@ from pegasos.certificate import Certificate, Floats
 from pegasos.crammer_singer import as_joint
 from pegasos.losses import Loss
 from pegasos.problem import Intercept, Problem, make_problem
+from pegasos.run.checkpoint.saving import Saving
 from pegasos.run.options import RunOptions
 from pegasos.run.outcome import Outcome
 from pegasos.run.side_by_side import Member, Members, run_any, run_columns
 from pegasos.sites.placed import Folds, HeldOut, Placed
+from pegasos.solve import saved_options
 from pegasos.solvers import Choice, CrammerSinger, InteriorPoint, Solver, choice_of
 from pegasos.solvers.auto import TINY_VALUES
 from pegasos.tasks.decision import products
@@ -54,6 +57,31 @@ class Training:
         if self.lam is not None:
             return replace(self, lam=self.lam / strength)
         return replace(self, C=None if self.C is None else self.C * strength)
+
+    def saved(
+        self,
+        stack: ExitStack,
+        saving: Saving,
+        data: tuple[Any, Any, Any],
+        parameters: dict[str, Any],
+        *,
+        drawn: bool = False,
+        command: dict[str, Any] | None = None,
+    ) -> Training:
+        """The same with its checkpoint (``solve.saved_options``); ``parameters`` are the others."""
+        own = {
+            "C": self.C,
+            "lam": self.lam,
+            "loss": self.loss.name,
+            "solver": self.solver or "auto",
+            "intercept": self.intercept,
+            "intercept_scaling": self.intercept_scaling,
+        }
+        options = saved_options(
+            stack, saving, self.options, (*data, self.n_jobs), own | parameters, drawn=drawn,
+            command=command,
+        )  # fmt: skip
+        return replace(self, options=options)
 
     def problem(
         self,
