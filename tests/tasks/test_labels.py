@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from pegasos.tasks import lanes
-from pegasos.tasks.labels import class_weights
-from pegasos.tasks.lanes import in_folds, one_vs_one, one_vs_rest
+from pegasos.tasks.lanes import class_weights, in_folds, one_vs_one, one_vs_rest
 from pegasos.util.classes import classes_and_codes
 
 

@@ -25,7 +25,7 @@ from pegasos.run.outcome import Outcome
 from pegasos.sites import Blocks
 from pegasos.solve import rows_of
 from pegasos.tasks.decision import chosen, counted_votes, decision
-from pegasos.tasks.labels import checked_classes
+from pegasos.tasks.lanes import checked_classes
 from pegasos.tasks.offered import check_offered
 from pegasos.tasks.options import checked_training
 from pegasos.tasks.probability import Calibrator, class_probabilities, probabilities
@@ -215,22 +215,12 @@ class LinearClassifier(Classifier):
     def _options(self, stack: ExitStack, began: float, C: Any, lam: Any) -> Training:
         """Those that every fit has."""
         training = checked_training(
-            C=C,
-            lam=lam,
-            loss=self.loss,
-            solver=self.solver,
-            tol=self.tol,
-            intercept=self.intercept,
-            fit_intercept=self.fit_intercept,
-            intercept_scaling=self.intercept_scaling,
-            multi_class=self.multi_class,
-            max_iter=self.max_iter,
-            max_time=self.max_time,
-            seed=self._seed(),
-            n_jobs=self.n_jobs,
-            callbacks=self.callbacks,
-            began=began,
-        )
+            C=C, lam=lam, loss=self.loss, solver=self.solver, tol=self.tol,
+            intercept=self.intercept, fit_intercept=self.fit_intercept,
+            intercept_scaling=self.intercept_scaling, multi_class=self.multi_class,
+            max_iter=self.max_iter, max_time=self.max_time, seed=self._seed(), n_jobs=self.n_jobs,
+            callbacks=self.callbacks, began=began,
+        )  # fmt: skip
         return replace(training, options=self._watched(stack, training.options))
 
     def _saved(

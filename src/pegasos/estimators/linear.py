@@ -19,7 +19,6 @@ from pegasos.estimators.validation import Validation, checked_set
 from pegasos.losses import Loss
 from pegasos.run.outcome import Outcome
 from pegasos.solvers import DualCoordinate, InteriorPoint, Solver
-from pegasos.tasks.labels import pair_sizes
 from pegasos.tasks.multilabel import train_labels
 from pegasos.tasks.offered import ignores_warm_start
 from pegasos.tasks.probability import method_of
@@ -293,11 +292,10 @@ class LinearSVC(PartialFit):
         """The duals of the previous fit, if they are of the same shape."""
         if not self.warm_start or not hasattr(self, "_duals") or task.codes is None:
             return None
-        shapes = (
-            [(n, 1) for n in pair_sizes(task.codes)]
-            if task.pairs
-            else [(task.codes.size, task.lanes)]
-        )
+        shapes = [(task.codes.size, task.lanes)]
+        if task.pairs:
+            counts = np.bincount(task.codes)
+            shapes = [(counts[i] + counts[j], 1) for i, j in task.pairs]
         same = np.array_equal(task.classes, self.classes_)
         return self._duals if same and [a.shape for a in self._duals] == shapes else None
 

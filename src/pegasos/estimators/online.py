@@ -15,7 +15,7 @@ from pegasos.estimators.base import READ_TYPES, LinearClassifier
 from pegasos.losses import Hinge, Loss
 from pegasos.sites import Blocks
 from pegasos.solve import check_scaling
-from pegasos.tasks.labels import class_weights
+from pegasos.tasks.lanes import class_weights
 from pegasos.tasks.offered import refusal
 from pegasos.tasks.online import Online
 from pegasos.util.arguments import check_sample_weight, number

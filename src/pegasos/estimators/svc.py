@@ -34,7 +34,7 @@ from pegasos.run.limits import Limits
 from pegasos.run.options import RunOptions
 from pegasos.solve import check_tol, saved_options
 from pegasos.tasks.decision import chosen, counted_votes
-from pegasos.tasks.labels import checked_classes, class_weights
+from pegasos.tasks.lanes import checked_classes, class_weights
 from pegasos.tasks.probability import method_of, probabilities
 from pegasos.tasks.training import Task
 from pegasos.util.arguments import check_sample_weight, functions

@@ -22,7 +22,7 @@ from pegasos.run.interrupt import Interruption
 from pegasos.run.outcome import Outcome
 from pegasos.run.side_by_side import in_chains
 from pegasos.sites.placed import Fold
-from pegasos.tasks.lanes import one_vs_rest
+from pegasos.tasks.lanes import class_weights, one_vs_rest
 from pegasos.tasks.path import Path, Score
 from pegasos.tasks.training import Task, Training, pair_threads
 from pegasos.util import threads
@@ -86,12 +86,8 @@ class Apart:
 
     def _base(self, task: Task, jobs: int) -> Problem:
         """All lanes over all rows."""
-        lanes = one_vs_rest(np.ones(task.classes.size))
         training = replace(self.training, C=float(self.Cs[0]), lam=None)
-        labels = lanes.labels(task.codes)
-        return training.problem(
-            task.X, labels, lanes.positive, lanes.negative, task.sample_weight, jobs
-        )
+        return task.of_lanes(training, one_vs_rest(np.ones(task.classes.size)), jobs)
 
     def unit(self, c: int, place: int) -> None:
         """One unit of work, on any thread."""
@@ -136,25 +132,22 @@ class Apart:
         """The lane of a pair, in all folds."""
         task = self.task.of_pair(*pair)
         base = self._base(task, self.inner)
-        rows = np.sort(np.concatenate([self.task.rows_of[k] for k in pair]))
+        rows = self.task.rows_of_pair(*pair)
         column = self.task.pairs.index(pair)
         for fold in range(len(self.folds)):
-            problem = self.masked(base, task.codes, fold, rows, list(pair))
+            problem = self.masked(base, task.codes, fold, rows, pair)
             self.train(c, fold, slice(column, column + 1), problem, pair)
 
     def masked(
-        self,
-        base: Problem,
-        codes: Codes,
-        fold: int,
-        rows: Any = slice(None),
-        classes: Any = slice(None),
+        self, base: Problem, codes: Codes, fold: int, rows: Any = slice(None), pair: Any = None
     ) -> Problem:
-        """The lanes without the rows that the fold holds out; of some rows and classes only."""
-        train = self.folds[fold][0]
-        held_out = np.ones(self.task.codes.size, dtype=bool)
+        """The lanes without the rows that the fold holds out; of some rows, those of a pair."""
+        task, train = self.task, self.folds[fold][0]
+        held_out = np.ones(task.codes.size, dtype=bool)
         held_out[train] = False
-        lanes = one_vs_rest(self.task.weights(train)[classes])
+        weight = None if task.sample_weight is None else task.sample_weight[train]
+        weights = class_weights(task.class_weight, task.classes, task.codes[train], weight)
+        lanes = one_vs_rest(weights if pair is None else weights[list(pair)])
         labels = lanes.labels(codes)
         labels[held_out[rows]] = 0
         problem = base.with_labels(labels, lanes.positive, lanes.negative, self.inner)

@@ -13,7 +13,7 @@ from pegasos.problem import Problem
 from pegasos.run.history import History, Record
 from pegasos.run.outcome import Outcome, StopReason
 from pegasos.sites.placed import Placed
-from pegasos.tasks.labels import class_weights
+from pegasos.tasks.lanes import class_weights
 from pegasos.tasks.training import Training
 from pegasos.util import sparse
 

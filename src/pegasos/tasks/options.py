@@ -35,7 +35,6 @@ def checked_training(
     began: float,
 ) -> Training:
     """How to train; raises for options that are none, or contradict each other."""
-    check_loss(loss)
     if multi_class not in SCHEMES:
         raise ValueError(f"multi_class must be one of {', '.join(SCHEMES)}, got {multi_class!r}")
     config = by_name(solver)
@@ -44,25 +43,23 @@ def checked_training(
     joint = multi_class == "crammer_singer"
     if joint:
         _check_joint(solver, lost, intercept)
-    mode = _intercept(intercept, fit_intercept, config, intercept_scaling, joint)
+    mode: Intercept = "none"
+    if fit_intercept:
+        mode = resolve_intercept(intercept, config, intercept_scaling)
+        mode = "regularized" if joint and intercept == "auto" else mode
+    elif intercept not in ("auto", "none"):
+        raise ValueError(
+            f"fit_intercept=False contradicts intercept={intercept!r}; drop one of them"
+        )
     check_scaling(mode, intercept_scaling)
+    options = RunOptions(
+        tol=check_tol(tol), limits=limits, seed=seed, callbacks=functions("callbacks", callbacks),
+        began=began, keep_duals=False,
+    )  # fmt: skip
     return Training(
-        solver=config,
-        loss=lost,
-        intercept=mode,
-        intercept_scaling=intercept_scaling,
-        C=C if lam is None else None,
-        lam=lam,
-        n_jobs=n_jobs,
-        options=RunOptions(
-            tol=check_tol(tol),
-            limits=limits,
-            seed=seed,
-            callbacks=functions("callbacks", callbacks),
-            began=began,
-            keep_duals=False,
-        ),
-    )
+        solver=config, loss=lost, intercept=mode, intercept_scaling=intercept_scaling,
+        C=C if lam is None else None, lam=lam, n_jobs=n_jobs, options=options,
+    )  # fmt: skip
 
 
 def _limits(config: Solver | None, max_iter: float | None, max_time: float | None) -> Limits:
@@ -75,23 +72,6 @@ def _limits(config: Solver | None, max_iter: float | None, max_time: float | Non
             limits = Limits(max_epochs=config.default_epochs)
         config.check_limits(limits)
     return limits
-
-
-def _intercept(
-    intercept: str,
-    fit_intercept: bool,
-    config: Solver | None,
-    intercept_scaling: float,
-    joint: bool,
-) -> Intercept:
-    if fit_intercept:
-        mode = resolve_intercept(intercept, config, intercept_scaling)
-        return "regularized" if joint and intercept == "auto" else mode
-    if intercept not in ("auto", "none"):
-        raise ValueError(
-            f"fit_intercept=False contradicts intercept={intercept!r}; drop one of them"
-        )
-    return "none"
 
 
 def _check_joint(solver: str | Solver, loss: Loss, intercept: str) -> None:
