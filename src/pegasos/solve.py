@@ -118,13 +118,9 @@ def solve(
     if y is None:
         raise ValueError("y is missing: the rows have no labels")
     options = RunOptions(
-        tol=tol,
-        limits=limits,
-        seed=_seed(seed),
-        callbacks=functions("callbacks", callbacks),
-        record_every=_positive("record_every", record_every),
-        began=began,
-    )
+        tol=tol, limits=limits, seed=_seed(seed), callbacks=functions("callbacks", callbacks),
+        record_every=_positive("record_every", record_every), began=began,
+    )  # fmt: skip
     if on_device(X, device):
         if saving.asked:
             raise ValueError("checkpoints are of runs on the CPU: leave checkpoint or device out")
@@ -135,16 +131,9 @@ def solve(
         return Result.of(outcome, single=single)
     labels, single = _labels(y)
     problem = make_problem(
-        X,
-        labels,
-        lam=lam,
-        C=C,
-        intercept=mode,
-        intercept_scaling=intercept_scaling,
-        sample_weight=sample_weight,
-        loss=lost,
-        n_jobs=n_jobs,
-    )
+        X, labels, lam=lam, C=C, intercept=mode, intercept_scaling=intercept_scaling,
+        sample_weight=sample_weight, loss=lost, n_jobs=n_jobs,
+    )  # fmt: skip
     options = replace(options, scalar=single)
 
     parameters = {
@@ -152,10 +141,10 @@ def solve(
         "intercept_scaling": intercept_scaling, "record_every": record_every,
     }  # fmt: skip
     with ExitStack() as stack:
-        data = (X, labels, sample_weight, n_jobs)
         options = saved_options(
-            stack, saving, options, data, parameters, part="solve", drawn=seed is None
-        )
+            stack, saving, options, (X, labels, sample_weight, n_jobs), parameters, part="solve",
+            drawn=seed is None,
+        )  # fmt: skip
         outcome = run_any(
             problem, lambda part: (choice_of(config, part, tol), tol), config, options
         )
@@ -246,17 +235,9 @@ def certify(
     )
     labels, single = _labels(y)
     problem = make_problem(
-        X,
-        labels,
-        lam=lam,
-        C=C,
-        intercept=intercept,
-        intercept_scaling=intercept_scaling,
-        sample_weight=sample_weight,
-        positive=positive,
-        negative=negative,
-        loss=lost,
-    )
+        X, labels, lam=lam, C=C, intercept=intercept, intercept_scaling=intercept_scaling,
+        sample_weight=sample_weight, positive=positive, negative=negative, loss=lost,
+    )  # fmt: skip
     W, intercepts = _model(problem, w, b)
     a = np.zeros((problem.n, problem.lanes)) if duals is None else _feasible(problem, duals)
     proof = certify_problem(problem, W, intercepts, lambda lo, hi: a[lo:hi])

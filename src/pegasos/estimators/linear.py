@@ -14,7 +14,7 @@ from scipy import sparse
 
 from pegasos.estimators.calibration import calibrate
 from pegasos.estimators.devices import is_indicator, labels_on_device
-from pegasos.estimators.online import PartialFit
+from pegasos.estimators.online import OF_OTHER_FITS, PartialFit
 from pegasos.estimators.validation import Validation, checked_set
 from pegasos.losses import Loss
 from pegasos.run.outcome import Outcome
@@ -190,17 +190,20 @@ class LinearSVC(PartialFit):
         duals: Any = None,
     ) -> None:
         """Train on classes, wherever their rows are, and keep what comes of it."""
-        self._forget("_online", "t_")
-        if eval_set is None:
-            validation = None
-            outcome = train(training, task, duals)
-        else:
-            outcome, validation = self._validated(training, task, eval_set, duals)
-        self._forget("_duals", "pruning_")
+        outcome, validation = self._validated(training, task, eval_set, duals)
+        self._forget(*OF_OTHER_FITS)
         self.classes_, self._labels, self._pairs = task.classes, None, bool(task.pairs)
         if self.warm_start:
             self._duals = outcome.duals if task.pairs else [outcome.duals]
-        self._store_validated(task, outcome, validation)
+        if validation is None or validation.best is None or validation.record is None:
+            self._store(task.returned(outcome), warn=task.error is None)
+        else:
+            # What the scores chose was not to be proven within tol.
+            self._store(task.returned(validation.chosen(outcome)), warn=False)
+            self.best_epoch_ = validation.record.epoch
+            self.best_validation_score_ = validation.best[0]
+            if validation.stopped:
+                self.stop_reason_ = "early_stopping"
         self._store_calibrators(None)
         stopped = self.stop_reason_ in ("interrupted", "callback", "cluster_failed")
         if method is not None and not stopped:
@@ -208,8 +211,10 @@ class LinearSVC(PartialFit):
 
     def _validated(
         self, training: Training, task: AnyTask, eval_set: Any, duals: Any
-    ) -> tuple[Outcome, Validation]:
-        """Train with an eye on the validation set."""
+    ) -> tuple[Outcome, Validation | None]:
+        """Train with an eye on the validation set, if there is one."""
+        if eval_set is None:
+            return train(training, task, duals), None
         if task.pairs and isinstance(task, Task):
             raise ValueError(
                 "eval_set needs lanes that are trained together: not multi_class='ovo'"
@@ -237,20 +242,6 @@ class LinearSVC(PartialFit):
         outcome = train(replace(training, options=options), task, duals)
         return outcome, validation
 
-    def _store_validated(
-        self, task: AnyTask, outcome: Outcome, validation: Validation | None
-    ) -> None:
-        self._forget("best_epoch_", "best_validation_score_")
-        if validation is None or validation.best is None or validation.record is None:
-            self._store(task.returned(outcome), warn=task.error is None)
-            return
-        # What the scores chose was not to be proven within tol.
-        self._store(task.returned(validation.chosen(outcome)), warn=False)
-        self.best_epoch_ = validation.record.epoch
-        self.best_validation_score_ = validation.best[0]
-        if validation.stopped:
-            self.stop_reason_ = "early_stopping"
-
     def _fit_labels(self, training: Training, X: Any, y: Any, weight: Any) -> Self:
         """Train a model for each column of an indicator matrix."""
         for name, plain in (("multi_class", "ovr"), ("probability", False), ("warm_start", False)):
@@ -270,7 +261,7 @@ class LinearSVC(PartialFit):
             X = labels_on_device(self, training, X, indicator, weight)
             weight = X.weights_here
         labels = train_labels(training, X, indicator, weight, self.class_weight, prune)
-        self._forget("_duals", "pruning_", "best_epoch_", "best_validation_score_")
+        self._forget(*OF_OTHER_FITS)
         self.classes_, self._pairs = np.arange(y.shape[1]), False
         self._labels = "sparse" if sparse.issparse(y) else "dense"
         self._store_calibrators(None)
@@ -278,7 +269,6 @@ class LinearSVC(PartialFit):
         if labels.pruning is not None:
             self.pruning_ = labels.pruning
             proof = replace(proof, primal=labels.pruning.primal)
-        self._forget("_online", "t_")
         self._store(labels.outcome, labels.coef, proof)
         return self
 

@@ -25,6 +25,9 @@ _PROVEN = (
     "solver_reason_", "_kept",
 )  # fmt: skip
 
+OF_OTHER_FITS = ("_online", "t_", "_duals", "pruning_", "best_epoch_", "best_validation_score_")
+"""What is left of fits of other kinds."""
+
 
 class PartialFit(LinearClassifier):
     """What a linear classifier needs for it."""
@@ -69,7 +72,7 @@ class PartialFit(LinearClassifier):
         codes = np.searchsorted(known, np.asarray(y))
         shares = class_weights(self.class_weight, known, codes, weight)
         if first:
-            self._forget("_duals", "pruning_", "best_epoch_", "best_validation_score_", *_PROVEN)
+            self._forget(*OF_OTHER_FITS, *_PROVEN)
             self._online = Online(self.lam, self.C, bias_of(self), self.average, X.shape[1], known)
         self._online.know(known)
         self._online.present(X, codes, weight, shares)

@@ -169,19 +169,11 @@ class SVC(Classifier):
                 return self
             solver, intercept = solver_of(self)
             exact = KernelTask(
-                X=rows,
-                kernel=self._kernel,
-                codes=codes,
-                classes=classes.size,
-                scheme=self.multi_class,
-                C=self.C,
-                cost=weight[:, 0] * self.class_weight_[codes],
-                weight=weight[:, 0],
-                intercept=intercept,
-                solver=solver,
-                n_jobs=self.n_jobs,
+                X=rows, kernel=self._kernel, codes=codes, classes=classes.size,
+                scheme=self.multi_class, C=self.C, cost=weight[:, 0] * self.class_weight_[codes],
+                weight=weight[:, 0], intercept=intercept, solver=solver, n_jobs=self.n_jobs,
                 options=options,
-            )
+            )  # fmt: skip
             self._store(X, exact)
             self._calibrate(codes, weight[:, 0], exact.held_out)
         return self

@@ -21,10 +21,9 @@ from pegasos.run.history import Record, asked_to_stop
 from pegasos.run.interrupt import Interruption
 from pegasos.run.outcome import Outcome
 from pegasos.run.side_by_side import in_chains
-from pegasos.sites.placed import Fold
 from pegasos.tasks.lanes import class_weights, one_vs_rest
-from pegasos.tasks.path import Path, Score
-from pegasos.tasks.training import Task, Training, pair_threads
+from pegasos.tasks.path import Path, Walk
+from pegasos.tasks.training import Task, pair_threads
 from pegasos.util import threads
 from pegasos.util.classes import Codes
 
@@ -34,34 +33,25 @@ class Apart:
 
     interruption: Interruption
 
-    def __init__(
-        self,
-        training: Training,
-        task: Task,
-        Cs: Floats,
-        folds: list[Fold],
-        score: Score,
-        *,
-        patience: int | None,
-        keep_models: bool,
-    ) -> None:
+    def __init__(self, walk: Walk, task: Task) -> None:
         """Nothing is trained yet."""
-        self.training, self.task, self.Cs, self.folds = training, task, Cs, folds
-        self.score, self.patience = score, patience
-        self.keys: list[Any] = task.pairs or list(range(len(folds)))
+        assert isinstance(walk.folds, list)
+        self.training, self.task, self.Cs, self.folds = walk.training, task, walk.Cs, walk.folds
+        self.score, self.patience, self.path = walk.score, walk.patience, walk.path()
+        self.keys: list[Any] = task.pairs or list(range(len(self.folds)))
         if task.pairs:
-            total = pair_threads(training, task)
+            total = pair_threads(self.training, task)
         else:
-            total = threads.resolve(training.n_jobs, task.values * task.lanes * len(folds))
+            work = task.values * task.lanes * len(self.folds)
+            total = threads.resolve(self.training.n_jobs, work)
         self.workers = min(total, len(self.keys))
         self.inner = max(1, total // len(self.keys))
-        self.first_hopeless = int(Cs.size)
+        self.first_hopeless = int(self.Cs.size)
         self.asked = False
         self.duals: dict[tuple[Any, int], Floats] = {}
-        self.done = [[threading.Event() for _ in self.keys] for _ in Cs]
+        self.done = [[threading.Event() for _ in self.keys] for _ in self.Cs]
         self.lock = threading.Lock()
-        self.waiting = np.full((Cs.size, len(folds)), len(task.pairs) or 1)
-        self.path = Path.begin(Cs, len(folds), task.lanes, task.features, keep=keep_models)
+        self.waiting = np.full(self.path.scores.shape, len(task.pairs) or 1)
         self.models: dict[tuple[int, int], tuple[Floats, Floats]] = {}
         self.problems: dict[Any, Problem] = {}
         if not task.pairs:
@@ -180,7 +170,7 @@ class Apart:
             complete = self.waiting[c, fold] == 0
         if complete:
             del self.models[c, fold]
-            self.path.scores[c, fold] = self.score(fold, W[:-1].T, b)
+            self.path.scores[c, fold] = self.score(fold, W[:-1].T, b) if self.score else 0.0
             self.path.keep((c, fold), W, b)
 
     def models_of(self, c: int, fold: int) -> tuple[Floats, Floats]:

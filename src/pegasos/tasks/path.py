@@ -13,11 +13,36 @@ from typing import Any
 import numpy as np
 
 from pegasos.certificate import Certificate, Floats
+from pegasos.sites.placed import Folds
+from pegasos.tasks.training import AnyTask, Training
 
 Score = Callable[[int, Floats, Floats], float]
 """The score of a fold by its number, coefficients (lanes, d) and intercepts (lanes,)."""
 
 _KEPT_BYTES = 1 << 28  # of coefficients
+
+
+@dataclass(frozen=True)
+class Walk:
+    """What is asked: every fold (train, test) is trained and scored at every C.
+
+    ``patience``: stop after so many C in a row with scores more than a standard error below the
+    best. ``keep_models`` keeps the coefficients whatever they take. Without ``score`` nothing is
+    scored here; rows that are elsewhere are scored there by their accuracy.
+    """
+
+    training: Training
+    task: AnyTask
+    Cs: Floats  # which increase
+    folds: Folds
+    score: Score | None = None
+    patience: int | None = None
+    keep_models: bool = False
+
+    def path(self) -> Path:
+        """A path of which nothing is known yet."""
+        task, Cs = self.task, self.Cs
+        return Path.begin(Cs, len(self.folds), task.lanes, task.features, keep=self.keep_models)
 
 
 @dataclass(frozen=True, kw_only=True)

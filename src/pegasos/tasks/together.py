@@ -12,15 +12,13 @@ from functools import partial
 
 import numpy as np
 
-from pegasos.certificate import Floats
 from pegasos.problem import Problem
 from pegasos.run.outcome import Outcome
 from pegasos.sites.errors import InterruptedSiteError, SiteFailedError
-from pegasos.sites.placed import Folds
 from pegasos.tasks.decision import voted
 from pegasos.tasks.lanes import in_folds
-from pegasos.tasks.path import Path
-from pegasos.tasks.training import PlacedTask, Training
+from pegasos.tasks.path import Path, Walk
+from pegasos.tasks.training import PlacedTask
 
 _ENDS = ("interrupted", "callback", "max_time", "cluster_failed")
 
@@ -31,16 +29,14 @@ Cell = tuple[int, int]
 class Together:
     """Trains every fold at every C, many in a run; scores are accuracies."""
 
-    def __init__(
-        self, training: Training, task: PlacedTask, Cs: Floats, folds: Folds, *, keep_models: bool
-    ) -> None:
+    def __init__(self, walk: Walk, task: PlacedTask) -> None:
         """Nothing is trained yet."""
-        self.task, self.Cs = task, Cs
-        self.training = replace(training, options=replace(training.options, scalar=False))
-        self.rows = task.rows.in_folds(folds)
-        self.count, self.lanes = len(folds), task.lanes
+        self.task, self.Cs, self.path = task, walk.Cs, walk.path()
+        options = replace(walk.training.options, scalar=False)
+        self.training = replace(walk.training, options=options)
+        self.rows = task.rows.in_folds(walk.folds)
+        self.count, self.lanes = len(walk.folds), task.lanes
         self.tables = [task.table(task.weights(totals)) for totals in self.rows.fold_totals()]
-        self.path = Path.begin(Cs, self.count, self.lanes, task.features, keep=keep_models)
         self.ended: str | None = None
         self.problem: Problem | None = None
 
