@@ -113,7 +113,6 @@ def solve(
         if limits.none:
             limits = Limits(max_epochs=config.default_epochs)
     mode = resolve_intercept(intercept, config, intercept_scaling)
-    check_scaling(mode, intercept_scaling)
     X, y, sample_weight = chunk_arrays(X, y, sample_weight, n_jobs)
     if y is None:
         raise ValueError("y is missing: the rows have no labels")
@@ -248,7 +247,7 @@ def certify(
 def resolve_intercept(
     intercept: str, solver: Solver | None, intercept_scaling: float = 1.0
 ) -> Intercept:
-    """The intercept mode to train; raises for one that ``solver`` cannot."""
+    """The intercept mode; raises for one that ``solver`` cannot train, or that is not scaled."""
     if intercept not in ("auto", *get_args(Intercept)):
         raise ValueError(f"intercept must be auto, none, regularized or free, got {intercept!r}")
     exact = solver is None or solver.exact
@@ -259,6 +258,7 @@ def resolve_intercept(
             f"solver {solver.name!r} cannot train intercept={intercept!r}; it trains "
             f"{' and '.join(sorted(solver.intercepts))}; exact solvers train all"
         )
+    check_scaling(intercept, intercept_scaling)
     return cast(Intercept, intercept)
 
 

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from pegasos.certificate import Certificate
 from pegasos.data.dataset import Chunks
 from pegasos.estimators.classifier import Classifier, has_probabilities
-from pegasos.estimators.devices import data_on_device, task_on_device
+from pegasos.estimators.devices import check_y, data_on_device, task_on_device
 from pegasos.rows import IN_PLACE
 from pegasos.run.outcome import Outcome
 from pegasos.sites import Blocks
@@ -169,11 +169,7 @@ class LinearClassifier(Classifier):
             return data_on_device(self, X, y, sample_weight)
         if isinstance(X, Chunks):
             return self._checked_chunks(X, y, sample_weight)
-        if y is None:
-            raise ValueError(
-                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
-                "is None."
-            )
+        check_y(self, y)
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=READ_TYPES, order="C", multi_output=True,
             ensure_all_finite=False,

@@ -178,7 +178,7 @@ class LinearSVC(PartialFit):
             training = replace(training, options=options)
             depends = {"start": duals, "eval_set": held_out}
             training = self._saved(stack, training, X, y, weight, depends)
-            self._learn(training, task, method, eval_set, duals)
+            self._learn(training, task, method, held_out, duals)
         return self
 
     def _learn(
@@ -186,11 +186,11 @@ class LinearSVC(PartialFit):
         training: Training,
         task: AnyTask,
         method: str | None,
-        eval_set: Any = None,
+        held_out: tuple[Any, Any] | None = None,
         duals: Any = None,
     ) -> None:
         """Train on classes, wherever their rows are, and keep what comes of it."""
-        outcome, validation = self._validated(training, task, eval_set, duals)
+        outcome, validation = self._validated(training, task, held_out, duals)
         self._forget(*OF_OTHER_FITS)
         self.classes_, self._labels, self._pairs = task.classes, None, bool(task.pairs)
         if self.warm_start:
@@ -210,16 +210,16 @@ class LinearSVC(PartialFit):
             self._store_calibrators(calibrate(training, task, method, self.C))
 
     def _validated(
-        self, training: Training, task: AnyTask, eval_set: Any, duals: Any
+        self, training: Training, task: AnyTask, held_out: tuple[Any, Any] | None, duals: Any
     ) -> tuple[Outcome, Validation | None]:
         """Train with an eye on the validation set, if there is one."""
-        if eval_set is None:
+        if held_out is None:
             return train(training, task, duals), None
         if task.pairs and isinstance(task, Task):
             raise ValueError(
                 "eval_set needs lanes that are trained together: not multi_class='ovo'"
             )
-        X, y = checked_set(eval_set)
+        X, y = held_out
         names = getattr(self, "feature_names_in_", None)
 
         def score(coef: NDArray[np.float64], intercept: NDArray[np.float64]) -> float:

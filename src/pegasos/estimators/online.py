@@ -14,11 +14,10 @@ from pegasos.data.dataset import Chunks
 from pegasos.estimators.base import READ_TYPES, LinearClassifier
 from pegasos.losses import Hinge, Loss
 from pegasos.sites import Blocks
-from pegasos.solve import check_scaling
 from pegasos.tasks.lanes import class_weights
 from pegasos.tasks.offered import refusal
 from pegasos.tasks.online import Online
-from pegasos.util.arguments import check_sample_weight, number
+from pegasos.util.arguments import check_sample_weight, check_scaling_range, number
 
 _PROVEN = (
     "certificate_", "dual_gap_", "objective_", "history_", "stop_reason_", "solver_",
@@ -132,5 +131,4 @@ def bias_of(model: Any) -> float:
     """The constant feature of ``partial_fit``; 0 without an intercept."""
     if not model.fit_intercept or model.intercept == "none":
         return 0.0
-    check_scaling("regularized", model.intercept_scaling)
-    return float(model.intercept_scaling)
+    return check_scaling_range(model.intercept_scaling)

@@ -196,23 +196,14 @@ class SVC(Classifier):
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """(n,) for two classes, positive for the second; for more as in scikit-learn."""
-        scores = self._scores(X)
-        if self.classes_.size == 2:
-            return scores[:, 0]
-        if not self._pairs:
-            return scores
-        if self.decision_function_shape == "ovo":
-            return -scores
-        return counted_votes(scores, self.classes_.size)
+        check_is_fitted(self, "classes_")
+        if self.decision_function_shape == "ovo" and len(self._pairs) > 1:
+            return -self._scores(X)
+        return self._class_scores(X)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each row: of several, that with the most votes, or the largest score."""
-        scores = self._scores(X)
-        if self.classes_.size == 2:
-            scores = scores[:, 0]
-        elif self._pairs:
-            scores = counted_votes(scores, self.classes_.size)
-        found: NDArray[Any] = self.classes_[chosen(scores)]
+        found: NDArray[Any] = self.classes_[chosen(self._class_scores(X))]
         return found
 
     @available_if(has_probabilities)  # type: ignore[untyped-decorator]
@@ -276,6 +267,13 @@ class SVC(Classifier):
         self._calibrators = from_scores(
             scores, codes, weight, method, self._pairs, self.classes_.size == 2
         )
+
+    def _class_scores(self, X: Any) -> Floats:
+        """As those of linear models: (n,) for two classes; (n, classes), of pairs the votes."""
+        scores = self._scores(X)
+        if self.classes_.size == 2:
+            return scores[:, 0]
+        return counted_votes(scores, self.classes_.size) if self._pairs else scores
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         """(n, lanes), positive for the second class of a pair, or for the class."""

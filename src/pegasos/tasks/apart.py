@@ -83,18 +83,14 @@ class Apart:
         """One unit of work, on any thread."""
         key = self.keys[place]
         try:
-            if not self.over(c):
+            late = self.training.options.late or self.interruption.requested
+            if not late and not self.hopeless(c):
                 self.train_pair(c, key) if self.task.pairs else self.train_fold(c, key)
         except BaseException:
             for later in self.done[c:]:  # nobody is to wait for what will not come
                 later[place].set()
             raise
         self.done[c][place].set()
-
-    def over(self, c: int) -> bool:
-        """Whether no more units are to begin."""
-        late = self.training.options.late
-        return late or self.interruption.requested or self.hopeless(c)
 
     def hopeless(self, c: int) -> bool:
         """Whether ``patience`` is at its end: decided by the scores of all smaller C but the last.
