@@ -55,31 +55,24 @@ class LinearClassifier(Classifier):
         One-vs-one gives the votes for each class, their ties broken by the sum of its scores.
         """
         check_is_fitted(self, "coef_")
-        if self._on_device(X):
-            return self._scores_there(X)
-        # A value that is not finite shows in the scores, which are fewer to look through.
-        X = validate_data(
-            self, X, accept_sparse="csr", dtype=READ_TYPES, reset=False,
-            ensure_all_finite=self._pairs,
-        )  # fmt: skip
-        count = len(self.classes_)
-        coef, intercept = to_host(self.coef_), to_host(self.intercept_)
-        scores = decision(X, coef, intercept, count, self._pairs)
-        if not np.isfinite(scores).all():
-            assert_all_finite(X, input_name="X")
-        return scores.ravel() if count == 2 and scores.shape[1] == 1 else scores
-
-    def _scores_there(self, X: Any) -> Any:
-        """The same where X is, as an array like it."""
-        predicting = gpu_part("predicting")
-        scores, count = (
-            predicting.scores_on_device(X, self.coef_, self.intercept_),
-            len(self.classes_),
-        )
-        if self._pairs and count > 2:
-            scores = counted_votes(to_host(scores), count)
-        ravel = count == 2 and scores.shape[1] == 1
-        return predicting.like(X)(scores[:, 0] if ravel else scores)
+        count, there = len(self.classes_), self._on_device(X)
+        if there:
+            scores = gpu_part("predicting").scores_on_device(X, self.coef_, self.intercept_)
+            if self._pairs and count > 2:
+                scores = counted_votes(to_host(scores), count)
+        else:
+            # A value that is not finite shows in the scores, which are fewer to look through.
+            X = validate_data(
+                self, X, accept_sparse="csr", dtype=READ_TYPES, reset=False,
+                ensure_all_finite=self._pairs,
+            )  # fmt: skip
+            coef, intercept = to_host(self.coef_), to_host(self.intercept_)
+            scores = decision(X, coef, intercept, count, self._pairs)
+            if not np.isfinite(scores).all():
+                assert_all_finite(X, input_name="X")
+        if count == 2 and scores.shape[1] == 1:
+            scores = scores[:, 0]
+        return gpu_part("predicting").like(X)(scores) if there else scores
 
     def predict(self, X: Any) -> Any:
         """The class with the largest score; of many labels, those with a positive one.

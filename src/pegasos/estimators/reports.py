@@ -73,17 +73,12 @@ def _kernel(estimator: Any, names: list[str] | None) -> About:
     return About(
         kind=type(estimator).__name__,
         classes=[class_name(value) for value in estimator.classes_],
-        scheme="ovo" if estimator._pairs else "ovr",
-        parameters=estimator.get_params(deep=False),
-        training=training,
-        certificate=estimator.certificate_,
-        certificate_of=estimator.certificate_of_,
-        history=estimator.history_.kept(),
-        features=int(estimator.n_features_in_),
-        names=names,
-        first=0,
+        scheme="ovo" if estimator._pairs else "ovr", parameters=estimator.get_params(deep=False),
+        training=training, certificate=estimator.certificate_,
+        certificate_of=estimator.certificate_of_, history=estimator.history_.kept(),
+        features=int(estimator.n_features_in_), names=names, first=0,
         calibrated=estimator._calibrators is not None,
-    )
+    )  # fmt: skip
 
 
 def _plain(X: Any) -> Any:

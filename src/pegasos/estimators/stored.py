@@ -87,19 +87,12 @@ def to_model(model: Any) -> LinearModel:
     names = getattr(model, "feature_names_in_", None)
     calibrators = getattr(model, "calibrators_", None)
     return LinearModel(
-        coef=to_host(model.coef_),
-        intercept=to_host(model.intercept_),
-        classes=model.classes_,
-        scheme=_scheme(model),
-        certificate=getattr(model, "certificate_", None),
-        parameters=parameters,
-        training=training,
-        history=_history(model),
-        path=_path(model),
+        coef=to_host(model.coef_), intercept=to_host(model.intercept_), classes=model.classes_,
+        scheme=_scheme(model), certificate=getattr(model, "certificate_", None),
+        parameters=parameters, training=training, history=_history(model), path=_path(model),
         feature_names=None if names is None else tuple(map(str, names)),
-        calibrators=None if calibrators is None else tuple(calibrators),
-        steps=steps,
-    )
+        calibrators=None if calibrators is None else tuple(calibrators), steps=steps,
+    )  # fmt: skip
 
 
 def to_estimator(model: LinearModel) -> LinearSVC | Pipeline:
