@@ -1,9 +1,12 @@
 """Newton on a device goes on with the rows near the kink; all others come in as a few numbers."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
 from tests.gpu.test_solvers import MODES, agree
+from tests.sites.test_pauses import Dies, PowerCut, same
 
 import pegasos
 from pegasos.sites.device import loading, newton_rows
@@ -30,8 +33,8 @@ def seen(monkeypatch):
     stepped, look = NewtonRun.stepped, NewtonRun._look
 
     def step(self, *given):
-        if self.sample is None:
-            events.append(0 if self.near is None else len(self.near.slack))
+        if self.kind != newton_rows.SAMPLE:
+            events.append(len(self.hand.some))
         return stepped(self, *given)
 
     def looked(self, *given):
@@ -76,14 +79,14 @@ def test_far_rows_come_in_as_if_they_were_looked_at(rows, monkeypatch):
     compared = []
     stepped = NewtonRun.stepped
 
-    def compare(self, step, width, reach, total, totals):
-        found = stepped(self, step, width, reach, total, totals)
-        if self.near is not None:
-            compared.append((self, width, found, total.copy()))
+    def compare(self, step, width, reach, totals):
+        found = stepped(self, step, width, reach, totals)
+        if self.kind == newton_rows.NEAR:
+            compared.append((self, width, found))
         return found
 
     def certified(self, problem, state, at):
-        run, width, found, total = compared[-1]
+        (run, width, found), total = compared[-1], state["sums"][-1]
         X, (y, c, _) = problem.rows.source, run.fixed()
         w, b = torch.from_numpy(state["w"]), float(state["b"][0])
         slack = 1 - y * (X @ w[:-1] + b)
@@ -141,6 +144,40 @@ def test_no_rows_are_left_out_where_it_does_not_pay(rows, seen, options, why):
     found = pegasos.solve(*rows, **RUN | options)
     assert found.stop_reason == "converged"
     assert not [event for event in seen if event not in ("look", 0)], why
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_a_run_that_died_goes_on_with_the_rows_it_had_in_hand(
+    rows, seen, streamed, monkeypatch, tmp_path
+):
+    monkeypatch.setattr("pegasos.run.schedule.first_slice", lambda _: 1)
+    monkeypatch.setattr("pegasos.run.schedule.next_slice", lambda *_: 1)
+    if streamed:
+        monkeypatch.setattr(loading, "_brought", loading.stream_of)
+        monkeypatch.setattr(loading, "BLOCK_BYTES", 1 << 20)
+        monkeypatch.setattr(newton_rows, "_NEAR_STREAMED", 0.3)
+    resumed = []
+    resume = NewtonRun.resume
+
+    def kinds(self, arrays):
+        resume(self, arrays)
+        resumed.append((self.kind, self.due))
+
+    monkeypatch.setattr(NewtonRun, "resume", kinds)
+    run = partial(pegasos.solve, *rows, intercept="free", **RUN)
+    watched = Dies(0)
+    expected = run(callbacks=[watched])
+    pauses = -watched.left
+    assert pauses > 20
+    for moment in range(1, pauses, 2):
+        folder = tmp_path / f"{moment}"
+        with pytest.raises(PowerCut):
+            run(callbacks=[Dies(moment)], checkpoint=folder, checkpoint_every=0)
+        seen.clear()
+        found = run(resume=folder)
+        same(found, expected)
+    assert {kind for kind, _ in resumed} == set(range(3))
+    assert any(due for _, due in resumed)
 
 
 def test_near_rows_of_a_stream_stay_on_the_device(rows, seen, monkeypatch):

@@ -32,7 +32,14 @@ from pegasos.tasks.probability import Calibrator, class_probabilities, probabili
 from pegasos.tasks.training import AnyTask, Task, Training
 from pegasos.util.arguments import check_sample_weight
 from pegasos.util.checksums import of_arrays
-from pegasos.util.devices import gpu_part, is_device_array, is_tensor, on_device, to_host
+from pegasos.util.devices import (
+    gpu_part,
+    is_device_array,
+    is_tensor,
+    kind_of_device,
+    on_device,
+    to_host,
+)
 
 _MAY_DIFFER = {
     "random_state", "max_iter", "max_time", "verbose", "callbacks", "average",
@@ -229,6 +236,7 @@ class LinearClassifier(Classifier):
             return training
         known = vars(training).keys() | vars(training.options).keys() | {"fit_intercept"}
         parameters = self._parameters_but(_MAY_DIFFER | known)
+        parameters["device"] = kind_of_device(X, self.device)
         for name, some in (arrays or {}).items():
             parameters[name] = None if some is None else of_arrays(*some)
         return training.saved(

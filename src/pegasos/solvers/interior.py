@@ -37,11 +37,10 @@ import numpy as np
 
 from pegasos import _core
 from pegasos.certificate import DualsOf, Floats, GiveUp, never
-from pegasos.losses import LOSSES
 from pegasos.problem import Problem
-from pegasos.sites import Passes
+from pegasos.sites import Passes, RowMethod
+from pegasos.sites.method import About
 from pegasos.solvers import normal
-from pegasos.solvers.base import Solver
 from pegasos.solvers.interior_phases import (
     BALANCE,
     DUAL,
@@ -66,17 +65,11 @@ from pegasos.state import COUNTS, Field, State, expect
 
 
 @dataclass(frozen=True, kw_only=True)
-class InteriorPoint(Solver):
+class InteriorPoint(normal.SecondOrder):
     """Predictor-corrector interior point method, one lane at a time."""
 
     name: ClassVar[str] = "interior"
-    intercepts: ClassVar[frozenset[str]] = frozenset({"none", "regularized", "free"})
-    losses: ClassVar[frozenset[str]] = frozenset(LOSSES)
-    exact: ClassVar[bool] = True
-    by_blocks: ClassVar[bool] = True
-    by_passes: ClassVar[bool] = True
-    lanes_apart: ClassVar[bool] = True
-    default_epochs: ClassVar[float | None] = None
+    method: ClassVar[RowMethod] = ROWS
 
     def fields(self, problem: Problem) -> tuple[Field, ...]:
         """The point, and the sums and matrices of the iteration in hand."""
@@ -115,11 +108,14 @@ class InteriorPoint(Solver):
     def start(self, problem: Problem, seed: int, duals: Floats | None = None) -> State:  # noqa: ARG002
         """Start in the middle of the box, but nearer to sum a y = 0."""
         normal.check_features("InteriorPoint factors a matrix", problem)
-        about = lightened(problem)
-        rows, there = problem.site.begin(
-            ROWS, problem, about._asdict() | {"most_slack": MOST_SLACK}, seed
-        )
-        return State.begin(problem.sizes, self.fields(problem), there, share=about.share, **rows)
+        about = self.about(problem)
+        rows, there = problem.site.begin(ROWS, problem, about, seed)
+        share = about["share"]
+        return State.begin(problem.sizes, self.fields(problem), there, share=share, **rows)
+
+    def about(self, problem: Problem) -> About:
+        """Where the duals and slacks of either class start."""
+        return lightened(problem)._asdict() | {"most_slack": MOST_SLACK}
 
     def passes(self, problem: Problem, state: State) -> Passes:
         """The passes over the rows that an iteration is made of."""

@@ -2,13 +2,48 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
 import numpy as np
 
 from pegasos.certificate import Floats, relative_gap
+from pegasos.losses import LOSSES
 from pegasos.problem import Problem
-from pegasos.state import Field, State, expect
+from pegasos.sites import RowMethod
+from pegasos.sites.method import About
+from pegasos.solvers.base import Solver
+from pegasos.state import Arrays, Field, State, expect
 
 LARGEST_D = 10_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class SecondOrder(Solver):
+    """A solver that asks a site for passes over rows, and may leave their variables there."""
+
+    method: ClassVar[RowMethod]
+
+    intercepts: ClassVar[frozenset[str]] = frozenset({"none", "regularized", "free"})
+    losses: ClassVar[frozenset[str]] = frozenset(LOSSES)
+    exact: ClassVar[bool] = True
+    by_blocks: ClassVar[bool] = True
+    by_passes: ClassVar[bool] = True
+    lanes_apart: ClassVar[bool] = True
+    default_epochs: ClassVar[float | None] = None
+
+    @abstractmethod
+    def about(self, problem: Problem) -> About:
+        """What a site has to know before its first pass."""
+
+    def saved_there(self, problem: Problem, state: State) -> Arrays:
+        """As the site says."""
+        return problem.site.saved(self.method, problem, state)
+
+    def resumed_there(self, problem: Problem, arrays: Arrays) -> Any:
+        """As the site takes it back."""
+        return problem.site.resumed(self.method, problem, self.about(problem), arrays)
 
 
 def check_features(what: str, problem: Problem) -> None:

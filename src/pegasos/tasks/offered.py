@@ -75,7 +75,7 @@ _REFUSED: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "partial_fit": _IN_MEMORY + "give it one block after the other",
         },
         "device": {
-            **dict.fromkeys((*_KEPT, "multi_class"), _DEVICE),
+            **dict.fromkeys(("prune", "patience", "multi_class"), _DEVICE),
             "partial_fit": _IN_MEMORY + "leave device out",
         },
         "cluster": {
