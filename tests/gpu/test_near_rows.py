@@ -9,9 +9,11 @@ from tests.gpu.test_solvers import MODES, agree
 from tests.sites.test_pauses import Dies, PowerCut, same
 
 import pegasos
-from pegasos.sites.device import loading, newton_rows
+from pegasos.sites.device import newton_rows
+from pegasos.sites.device import rows as device_rows
 from pegasos.sites.device.losses import LOSSES
 from pegasos.sites.device.newton_rows import NewtonRun
+from pegasos.sites.device.rows import stream_of
 
 RUN = {"C": 0.003, "device": "cpu", "solver": "newton", "tol": 1e-6, "seed": 0}
 
@@ -153,8 +155,7 @@ def test_a_run_that_died_goes_on_with_the_rows_it_had_in_hand(
     monkeypatch.setattr("pegasos.run.schedule.first_slice", lambda _: 1)
     monkeypatch.setattr("pegasos.run.schedule.next_slice", lambda *_: 1)
     if streamed:
-        monkeypatch.setattr(loading, "_brought", loading.stream_of)
-        monkeypatch.setattr(loading, "BLOCK_BYTES", 1 << 20)
+        monkeypatch.setattr(device_rows, "_brought", partial(stream_of, block_bytes=1 << 20))
         monkeypatch.setattr(newton_rows, "_NEAR_STREAMED", 0.3)
     resumed = []
     resume = NewtonRun.resume
@@ -181,8 +182,7 @@ def test_a_run_that_died_goes_on_with_the_rows_it_had_in_hand(
 
 
 def test_near_rows_of_a_stream_stay_on_the_device(rows, seen, monkeypatch):
-    monkeypatch.setattr(loading, "_brought", loading.stream_of)
-    monkeypatch.setattr(loading, "BLOCK_BYTES", 1 << 18)
+    monkeypatch.setattr(device_rows, "_brought", partial(stream_of, block_bytes=1 << 18))
     monkeypatch.setattr(newton_rows, "_NEAR_STREAMED", 0.3)
     found = pegasos.solve(*rows, **RUN)
     agree(found, *rows, 1e-6, C=0.003)

@@ -11,18 +11,16 @@ more rows, and then all.
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from pegasos.sites.device import kernels
 from pegasos.sites.device.csr import CsrRows
-from pegasos.sites.device.products import AnyRows, row_kernels
+from pegasos.sites.device.products import AnyRows
 
 
 @dataclass(frozen=True)
@@ -68,7 +66,7 @@ def drawn(scale: Tensor, norms: Tensor, total: Tensor, draws: Tensor) -> tuple[T
     """
     rows = len(draws)
     if kernels.enabled(scale):
-        found: tuple[Tensor, Tensor] = gram_kernels().drawn(
+        found: tuple[Tensor, Tensor] = kernels.module("gram").drawn(
             scale, norms, total, draws, _TICKS, _TINY
         )
         return found
@@ -145,7 +143,7 @@ def _weighted(root: Tensor, Z: Tensor) -> Tensor:
 def scaled(X: Tensor, root: Tensor, rows: Tensor | None, *, doubled: bool) -> Tensor:
     """Rows times root in bfloat16, and beside them, if doubled, what that leaves of them."""
     if kernels.serve(X):
-        found: Tensor = row_kernels().scaled(X, root, rows, doubled)
+        found: Tensor = kernels.module("rows").scaled(X, root, rows, doubled)
         return found
     z = (X if rows is None else X[rows]).float() * root.float()[:, None]
     high = z.bfloat16()
@@ -170,15 +168,10 @@ def _put_together(parts: Tensor, out: Tensor) -> None:
     """Add the sums of products to out: of high with high, and with low and the other way round."""
     d = parts.shape[1]
     if parts.shape[2] > d and kernels.enabled(parts):
-        gram_kernels().add_products(parts, out)
+        kernels.module("gram").add_products(parts, out)
         return
     found = parts.sum(0, dtype=torch.float64)
     out += found[:, :d]
     if parts.shape[2] > d:
         out += found[:, d:]
         out += found[:, d:].T
-
-
-def gram_kernels() -> Any:
-    """The kernels of matrices; where they serve, Triton is there."""
-    return importlib.import_module("pegasos.sites.device.kernels.gram")

@@ -21,7 +21,7 @@ from pegasos.sites.device.formulas import formulas_for
 from pegasos.sites.device.fused import FusedPasses, Stays
 from pegasos.sites.device.gram import add_some, drawn
 from pegasos.sites.device.newton_rows import NEAR, NewtonRows, NewtonRun
-from pegasos.sites.device.products import AnyRows, products, row_kernels, sums
+from pegasos.sites.device.products import AnyRows, products, sums
 from pegasos.sites.method import About, Bools, Floats, Kept, RowMethod
 
 if TYPE_CHECKING:
@@ -202,7 +202,7 @@ def _within(some: Tensor, scale: Tensor, lo: int, hi: int, n: int) -> tuple[Tens
 def _changed(X: AnyRows, change: Tensor) -> Tensor:
     """The sum of change x; only rows that change are read, if they are few."""
     if not isinstance(X, CsrRows) and kernels.serve(X):
-        found: Tensor = row_kernels().sums(X, change[None], sparse=True)[0]
+        found: Tensor = kernels.module("rows").sums(X, change[None], sparse=True)[0]
         return found
     some = change.nonzero().squeeze(1)
     most = len(some) > _MOST * len(X)
