@@ -80,35 +80,22 @@ def drawn(scale: Tensor, norms: Tensor, total: Tensor, draws: Tensor) -> tuple[T
 
 def add_gram(X: AnyRows, scales: Tensor, constant: float, parts: int, out: Tensor) -> None:
     """Add sum_i scales[k, i] z z', z = (x, constant), to out[k], of rows with scales > 0."""
-    for k in range(len(scales)):
-        _add_lane(X, scales[k], constant, parts if X.is_cuda else 0, out[k])
-
-
-def _add_lane(X: AnyRows, scale: Tensor, constant: float, parts: int, out: Tensor) -> None:
-    counted = scale.nonzero().squeeze(1)
-    if not len(counted):
-        return
-    step = _step(X)
-    if len(counted) <= _FEW * len(X):
-        add_some(X, counted, scale[counted], constant, parts, out)
-        return
-    for lo in range(0, len(X), step):
-        _add(X[lo : lo + step], scale[lo : lo + step].sqrt(), None, constant, parts, out)
+    for scale, matrix in zip(scales, out, strict=True):
+        counted = scale.nonzero().squeeze(1)
+        few = len(counted) <= _FEW * len(X)
+        some, own = (counted, scale[counted]) if few else (None, scale)
+        add_some(X, some, own, constant, parts, matrix)
 
 
 def add_some(
-    X: AnyRows, some: Tensor, scale: Tensor, constant: float, parts: int, out: Tensor
+    X: AnyRows, some: Tensor | None, scale: Tensor, constant: float, parts: int, out: Tensor
 ) -> None:
-    """Add sum scale z z', z = (x, constant), of some rows to out."""
-    step = _step(X)
-    for lo in range(0, len(some), step):
-        root = scale[lo : lo + step].sqrt()
-        _add(X, root, some[lo : lo + step], constant, parts if X.is_cuda else 0, out)
-
-
-def _step(X: AnyRows) -> int:
-    """Rows that are gathered at a time."""
-    return max(_SUMMED, _PIECE_VALUES // X.shape[1])
+    """Add sum scale z z', z = (x, constant), of some rows (all, if None) to out."""
+    step = max(_SUMMED, _PIECE_VALUES // X.shape[1])  # rows that are gathered at a time
+    for lo in range(0, len(scale), step):
+        here = slice(lo, lo + step)
+        rows, places = (X[here], None) if some is None else (X, some[here])
+        _add(rows, scale[here].sqrt(), places, constant, parts if X.is_cuda else 0, out)
 
 
 def _add(
