@@ -15,8 +15,8 @@ from dataclasses import replace
 from itertools import product
 
 from docs.tools.blocks import ROOT
+from docs.tools.fits import AXES, KERNEL_AXES, Fit, KernelFit, kernel_refusal, refusal
 
-from pegasos.offered import AXES, KERNEL_AXES, Fit, KernelFit, kernel_refusal, refusal
 from pegasos.tasks import offered
 from pegasos.tasks.offered import TASKS
 

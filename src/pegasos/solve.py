@@ -27,6 +27,7 @@ from pegasos.sites import Blocks
 from pegasos.solvers import SOLVERS, Solver, by_name, choice_of
 from pegasos.util import sparse
 from pegasos.util.arguments import floats, functions, number
+from pegasos.util.classes import classes_and_codes
 from pegasos.util.devices import gpu_part, kind_of_device, on_device, to_host
 
 
@@ -112,18 +113,13 @@ def solve(
         if limits.none:
             limits = Limits(max_epochs=config.default_epochs)
     mode = resolve_intercept(intercept, config, intercept_scaling)
-    check_scaling(mode, intercept_scaling)
     X, y, sample_weight = chunk_arrays(X, y, sample_weight, n_jobs)
     if y is None:
         raise ValueError("y is missing: the rows have no labels")
     options = RunOptions(
-        tol=tol,
-        limits=limits,
-        seed=_seed(seed),
-        callbacks=functions("callbacks", callbacks),
-        record_every=_positive("record_every", record_every),
-        began=began,
-    )
+        tol=tol, limits=limits, seed=_seed(seed), callbacks=functions("callbacks", callbacks),
+        record_every=_positive("record_every", record_every), began=began,
+    )  # fmt: skip
     there = gpu_part("solving") if on_device(X, device) else None
     problem: Problem
     if there is not None:
@@ -134,48 +130,59 @@ def solve(
     else:
         y, single = _labels(y)
         problem = make_problem(
-            X,
-            y,
-            lam=lam,
-            C=C,
-            intercept=mode,
-            intercept_scaling=intercept_scaling,
-            sample_weight=sample_weight,
-            loss=lost,
-            n_jobs=n_jobs,
-        )
-    options = replace(options, scalar=single)
-
-    def about() -> dict[str, Any]:
-        from pegasos.run.checkpoint.manifest import describe  # most fits need none
-
-        found = describe(
-            X, y, sample_weight, n_jobs,
-            {
-                "lam": lam, "C": C, "solver": config or "auto", "loss": lost.name,
-                "intercept": mode, "intercept_scaling": intercept_scaling, "tol": tol,
-                "seed": options.seed,
-                "record_every": record_every, "device": kind_of_device(X, device),
-            },
+            X, y, lam=lam, C=C, intercept=mode, intercept_scaling=intercept_scaling,
+            sample_weight=sample_weight, loss=lost, n_jobs=n_jobs,
         )  # fmt: skip
-        return found | {"told": options.is_eager}
-
+    options = replace(options, scalar=single)
+    parameters = {
+        "lam": lam, "C": C, "solver": config or "auto", "loss": lost.name, "intercept": mode,
+        "intercept_scaling": intercept_scaling, "record_every": record_every,
+        "device": kind_of_device(X, device),
+    }  # fmt: skip
     with ExitStack() as stack:
-        opened = saving.open(stack, about, frozenset({"seed"} if seed is None else ()))
-        if opened is not None:
-            kept = opened.about
-            options = replace(
-                options,
-                seed=kept["parameters"]["seed"],
-                eager=kept["told"],
-                part=opened.part("solve"),
-            )
+        options = saved_options(
+            stack, saving, options, (X, y, sample_weight, n_jobs), parameters, part="solve",
+            drawn=seed is None,
+        )  # fmt: skip
         outcome = run_any(
             problem, lambda part: (choice_of(config, part, tol), tol), config, options
         )
     if there is not None:
         outcome = there.returned(X, problem, outcome)
     return Result.of(outcome, single=single)
+
+
+def saved_options(
+    stack: ExitStack,
+    saving: Saving,
+    options: RunOptions,
+    data: tuple[Any, Any, Any, int | None],
+    parameters: dict[str, Any],
+    *,
+    part: str = "fit",
+    drawn: bool = False,
+    command: dict[str, Any] | None = None,
+) -> RunOptions:
+    """The options with the checkpoint that is asked for, open until ``stack`` ends.
+
+    ``data`` are X, y, the weights and n_jobs; ``parameters`` those that ``options`` do not have.
+    ``drawn``: the seed was not given, so that a run that is resumed keeps the one it had.
+    ``command`` is kept with it.
+    """
+
+    def about() -> dict[str, Any]:
+        from pegasos.run.checkpoint.manifest import describe  # most fits need none
+
+        found = describe(*data, parameters | {"tol": options.tol, "seed": options.seed})
+        found["told"] = options.is_eager
+        return found if command is None else found | {"command": command}
+
+    opened = saving.open(stack, about, frozenset({"seed"} if drawn else ()))
+    if opened is None:
+        return options
+    seed = int(opened.about["parameters"]["seed"])
+    eager = bool(opened.about["told"])
+    return replace(options, part=opened.part(part), seed=seed, eager=eager)
 
 
 def chunk_arrays(X: Any, y: Any, weight: Any, n_jobs: int | None) -> tuple[Any, Any, Any]:
@@ -229,17 +236,9 @@ def certify(
     )
     labels, single = _labels(y)
     problem = make_problem(
-        X,
-        labels,
-        lam=lam,
-        C=C,
-        intercept=intercept,
-        intercept_scaling=intercept_scaling,
-        sample_weight=sample_weight,
-        positive=positive,
-        negative=negative,
-        loss=lost,
-    )
+        X, labels, lam=lam, C=C, intercept=intercept, intercept_scaling=intercept_scaling,
+        sample_weight=sample_weight, positive=positive, negative=negative, loss=lost,
+    )  # fmt: skip
     W, intercepts = _model(problem, w, b)
     a = np.zeros((problem.n, problem.lanes)) if duals is None else _feasible(problem, duals)
     proof = certify_problem(problem, W, intercepts, lambda lo, hi: a[lo:hi])
@@ -250,7 +249,7 @@ def certify(
 def resolve_intercept(
     intercept: str, solver: Solver | None, intercept_scaling: float = 1.0
 ) -> Intercept:
-    """The intercept mode to train; raises for one that ``solver`` cannot."""
+    """The intercept mode; raises for one that ``solver`` cannot train, or that is not scaled."""
     if intercept not in ("auto", *get_args(Intercept)):
         raise ValueError(f"intercept must be auto, none, regularized or free, got {intercept!r}")
     exact = solver is None or solver.exact
@@ -261,6 +260,7 @@ def resolve_intercept(
             f"solver {solver.name!r} cannot train intercept={intercept!r}; it trains "
             f"{' and '.join(sorted(solver.intercepts))}; exact solvers train all"
         )
+    check_scaling(intercept, intercept_scaling)
     return cast(Intercept, intercept)
 
 
@@ -307,7 +307,7 @@ def _labels(y: ArrayLike) -> tuple[NDArray[np.int8], bool]:
         row = int(np.flatnonzero(~np.isfinite(array))[0])
         raise ValueError(f"y contains NaN or infinity (inf) at row {row}")
     try:
-        classes, inverse = np.unique(array, return_inverse=True)
+        classes, codes = classes_and_codes(array)
     except TypeError:
         raise TypeError("y mixes labels of several types, or has missing ones") from None
     if classes.size != 2:
@@ -315,7 +315,7 @@ def _labels(y: ArrayLike) -> tuple[NDArray[np.int8], bool]:
             f"y must hold two classes, got {classes.size}; pegasos.LinearSVC trains several, or "
             "pass y as (n, K) in {-1, 0, +1}"
         )
-    return (2 * inverse.reshape(-1, 1) - 1).astype(np.int8), True
+    return 2 * codes.astype(np.int8)[:, None] - 1, True
 
 
 def _positive(name: str, value: float | None) -> float | None:

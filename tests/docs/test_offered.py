@@ -4,8 +4,7 @@ from dataclasses import asdict, replace
 from itertools import combinations, product
 
 import pytest
-
-from pegasos.offered import AXES, KERNEL_AXES, Fit, KernelFit, kernel_refusal, refusal
+from docs.tools.fits import AXES, KERNEL_AXES, Fit, KernelFit, kernel_refusal, refusal
 
 offered = pytest.importorskip("docs.tools.offered")
 pytest.importorskip("distributed", reason="the extra `dask` is not installed")

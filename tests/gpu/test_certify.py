@@ -9,7 +9,7 @@ from tests.common.toys import toy
 
 import pegasos
 from pegasos.certificate import certify
-from pegasos.sites.device.intercepts import best_intercepts
+from pegasos.sites.device.certify import best_intercepts
 from pegasos.sites.device.lanes import Duals
 
 MODES = ["none", "regularized", "free"]

@@ -12,9 +12,9 @@ from tests.sites.test_pauses import Dies, PowerCut, same
 import pegasos
 from pegasos.sites.chunk_rows import ChunkRows
 from pegasos.sites.device import newton_rows
-from pegasos.sites.device.loading import stream_of
 from pegasos.sites.device.losses import LOSSES
 from pegasos.sites.device.newton_rows import Near, NewtonRun
+from pegasos.sites.device.rows import stream_of
 
 RUN = {"C": 0.003, "device": "cpu", "solver": "newton", "tol": 1e-6, "seed": 0}
 

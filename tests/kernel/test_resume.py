@@ -238,6 +238,17 @@ def test_states_that_are_none_are_refused(name, change, words, tmp_path):
         fit(X, y, resume=tmp_path / "a")
 
 
+def test_an_order_of_rows_that_no_pairs_share_is_refused(tmp_path):
+    X, y = data(200)
+    fit(X, y, max_iter=10, checkpoint=tmp_path / "a")
+    path = tmp_path / "a" / "running-fit"
+    opened = Container(path)
+    arrays = opened.arrays() | {"memory/first": np.zeros(3, dtype=np.int64)}
+    container.write(path, opened.about, arrays)
+    with pytest.raises(CheckpointError, match="rows of K are not shared"):
+        fit(X, y, resume=tmp_path / "a")
+
+
 def test_counts_that_are_none_are_refused(tmp_path):
     X, y = data(300)
     options = {"solver": "pegasos", "tol": 0.01}

@@ -122,6 +122,25 @@ def test_types_that_are_never_written_are_not_read(tmp_path):
     refused(tmp_path / "file", data, "has arrays of unknown types: ['BOOL']")
 
 
+def test_arrays_of_all_types_at_once_are_read(tmp_path):
+    kinds = ["f8", "f4", "f2", *(f"{sign}{size}" for sign in "iu" for size in (8, 4, 2, 1))]
+    given = {kind: np.arange(3).astype(kind) for kind in kinds}
+    (tmp_path / "file").write_bytes(pack({}, given, "1"))
+    _, found, _ = unpack(tmp_path / "file")
+    assert found.keys() == given.keys()
+    for kind, array in given.items():
+        assert found[kind].dtype == kind
+        np.testing.assert_array_equal(found[kind], array)
+
+
+def test_what_looks_like_a_digest_among_arrays_makes_no_model(tmp_path):
+    data = pack({}, ARRAYS, "1")
+    start = data.index(b'"pegasos_model"')
+    other = data.replace(b"pegasos_model", b"another_model") + data[start : start + 120]
+    what = "is a safetensors file, but no model of this package; or its header is damaged"
+    refused(tmp_path / "file", other, what)
+
+
 def edited(change):
     """A file whose header was changed, padded as it was, with the right digest."""
     data = pack({}, ARRAYS, "1")

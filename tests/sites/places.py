@@ -193,8 +193,8 @@ class Device(Place):
     ) -> Problem:  # fmt: skip
         import torch
 
-        from pegasos.sites.device.loading import rows_on_device
-        from pegasos.sites.device.problem import device_problem
+        from pegasos.sites.device.rows import rows_on_device
+        from pegasos.sites.device.site import device_problem
 
         X, _, _ = self.put(rows.X, rows.Y, rows.weight)
         there, _ = rows_on_device(X, "cpu", 1.0 if intercept == "regularized" else 0.0)

@@ -7,12 +7,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from sklearn.exceptions import ConvergenceWarning
-from tests.common.pieces import Uneven
-from tests.sites.places import PLACES
-
-import pegasos
-from pegasos.offered import (
+from docs.tools.fits import (
     AXES,
     KERNEL_AXES,
     STREAMED,
@@ -22,6 +17,11 @@ from pegasos.offered import (
     kernel_refusal,
     refusal,
 )
+from sklearn.exceptions import ConvergenceWarning
+from tests.common.pieces import Uneven
+from tests.sites.places import PLACES
+
+import pegasos
 from pegasos.solvers import by_name
 from pegasos.tasks.offered import PLAIN, TASKS
 

@@ -4,18 +4,29 @@ import numpy as np
 import pytest
 
 from pegasos.tasks import lanes
-from pegasos.tasks.labels import class_weights, classes_and_codes
-from pegasos.tasks.lanes import in_folds, one_vs_one, one_vs_rest
+from pegasos.tasks.lanes import class_weights, in_folds, one_vs_one, one_vs_rest
+from pegasos.util.classes import classes_and_codes
 
 
-@pytest.mark.parametrize("kind", [np.int64, np.uint8, np.float32, str, object, bool])
-def test_codes_are_numpys_inverse_in_few_bytes(kind):
-    y = np.random.default_rng(0).integers(0, 5, 70_000).astype(kind)  # more than at once
+@pytest.mark.parametrize("count", [1, 2, 5])
+@pytest.mark.parametrize("kind", [np.int64, np.uint8, np.float32, ">f8", str, object, bool])
+def test_codes_are_numpys_inverse_in_few_bytes(kind, count):
+    y = np.random.default_rng(0).integers(0, count, 70_000).astype(kind)  # more than at once
     classes, codes = classes_and_codes(y)
     expected, inverse = np.unique(y, return_inverse=True)
     assert classes.tolist() == expected.tolist()
     assert codes.tolist() == inverse.tolist()
     assert codes.dtype == np.uint8
+    assert classes.dtype == expected.dtype
+
+
+@pytest.mark.parametrize("y", [[], [1.0, np.nan, 0.0, 1.0], [0.0, -0.0, 0.0], [-np.inf, np.inf]])
+def test_codes_of_numbers_that_are_no_two_classes(y):
+    y = np.array(y)
+    classes, codes = classes_and_codes(y)
+    expected, inverse = np.unique(y, return_inverse=True)
+    np.testing.assert_array_equal(classes, expected)
+    assert codes.tolist() == inverse.tolist()
 
 
 @pytest.mark.parametrize(("count", "kind"), [(256, np.uint8), (257, np.uint16), (1, np.uint8)])

@@ -155,7 +155,7 @@ def _problems(
     task = Task(X, model.classes, codes, weight, class_weight, scheme)
     if task.pairs:
         for lane, (i, j) in enumerate(task.pairs):
-            yield task.problem_of_pair(training, i, j), np.array([lane])
+            yield task.of_pair(i, j).problem(training), np.array([lane])
         return
     problem = task.problem(training.for_strength(task.strength))
     if task.joint:

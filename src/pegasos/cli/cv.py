@@ -21,7 +21,7 @@ from pegasos.cli.exits import ABOVE_TOL, CERTIFIED, INTERRUPTED, CommandError, U
 
 if TYPE_CHECKING:
     from pegasos.data.dataset import Data
-    from pegasos.tasks.path import Path as Walk
+    from pegasos.tasks.path import Path as CPath
     from pegasos.tasks.training import Task, Training
 
 
@@ -129,12 +129,13 @@ def stratified(codes: Any, folds: int, seed: int) -> list[tuple[Any, Any]]:
     return [(everything[fold != k], everything[fold == k]) for k in range(folds)]
 
 
-def walked(training: Training, task: Task, Cs: Any, folds: int, seed: int) -> Walk:
+def walked(training: Training, task: Task, Cs: Any, folds: int, seed: int) -> CPath:
     """Train and score all folds at all C."""
     import numpy as np
 
     from pegasos.model.linear import LinearModel
     from pegasos.tasks.cross_validation import cross_validate
+    from pegasos.tasks.path import Walk
 
     if int(np.bincount(task.codes).min()) < 2 or task.codes.size < folds:
         raise CommandError(f"{folds} folds need more rows: a class has one row, or all are too few")
@@ -151,10 +152,10 @@ def walked(training: Training, task: Task, Cs: Any, folds: int, seed: int) -> Wa
         weight = None if task.sample_weight is None else task.sample_weight[test, 0]
         return float(np.average(right, weights=weight))
 
-    return cross_validate(training, task, Cs, parts, score)
+    return cross_validate(Walk(training, task, Cs, parts, score))
 
 
-def told(walk: Walk, rule: str) -> tuple[list[dict[str, Any]], int | None]:
+def told(walk: CPath, rule: str) -> tuple[list[dict[str, Any]], int | None]:
     """The path as a table, and the place of the chosen C."""
     import numpy as np
 

@@ -18,7 +18,7 @@ from pegasos.model.linear import LinearModel, Scheme
 from pegasos.run.outcome import Outcome
 from pegasos.sites import Blocks
 from pegasos.steps import Step
-from pegasos.tasks.labels import check_classes_weigh
+from pegasos.tasks.lanes import check_classes_weigh
 from pegasos.tasks.multilabel import train_labels
 from pegasos.tasks.options import checked_training
 from pegasos.tasks.training import Task, Training, train

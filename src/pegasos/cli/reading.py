@@ -17,8 +17,8 @@ from pegasos.data import read as read_data
 from pegasos.data.dataset import Data, Options
 from pegasos.sites import Blocks
 from pegasos.steps import Step, scale, text
-from pegasos.tasks.labels import classes_and_codes
 from pegasos.util import sparse, threads
+from pegasos.util.classes import classes_and_codes
 
 if TYPE_CHECKING:
     from pegasos.model.linear import LinearModel

@@ -22,7 +22,6 @@ from pegasos.run.checkpoint.saving import Saving
 from pegasos.run.interrupt import Interruption
 from pegasos.run.progress import PlainProgress, ProgressLine, on_terminal
 from pegasos.solvers import Choice, InteriorPoint, Newton
-from pegasos.tasks.checkpoints import saved_training
 
 
 def refuse_existing(target: Path, overwrite: bool) -> None:
@@ -66,8 +65,8 @@ def fit_and_save(
             training = replace(training, announce=_announcer(voice, rows.data.X))
             if saving is not None:
                 data, options = rows.data, ("multi_class", "class_weight")
-                training = saved_training(
-                    stack, saving, training, data.X, data.y, data.sample_weight,
+                training = training.saved(
+                    stack, saving, (data.X, data.y, data.sample_weight),
                     {name: getattr(given, name) for name in options}, command=command,
                 )  # fmt: skip
             fitted = fit(training, rows.data, given, rows.steps, rows.columns)

@@ -33,10 +33,7 @@ class Approximation:
 
     def fit(self, rows: NDArray[np.intp] | None = None, name: str = "all") -> Outcome:
         """Train on all rows, or on some; ``name`` tells the fits of a checkpoint apart."""
-        task = self.task
-        if rows is not None:
-            weight = None if task.sample_weight is None else task.sample_weight[rows]
-            task = replace(task, X=task.X[rows], codes=task.codes[rows], sample_weight=weight)
+        task = self.task if rows is None else self.task.of_rows(rows)
         return train(self.training.of(name), replace(task, X=MappedRows(task.X, self.map)))
 
     def held_out(
@@ -74,33 +71,16 @@ def check_approximation(method: str, size: Any, kernel: Any, solver: Any) -> Non
         )
 
 
-def approximation(
-    svc: Any,
-    kernel: Kernel,
-    task: Task,
-    options: RunOptions,
-) -> Approximation:
+def approximation(svc: Any, kernel: Kernel, task: Task, options: RunOptions) -> Approximation:
     """The map of a fit, and its training; ``options`` are those of its run but for its limits."""
     weight = task.sample_weight
     rows = task.X if weight is None else task.X[np.flatnonzero(weight[:, 0] > 0)]
     training = checked_training(
-        C=svc.C,
-        lam=None,
-        loss=Hinge(),
-        solver=svc.solver,
-        tol=svc.tol,
-        intercept=svc.intercept,
-        fit_intercept=True,
-        intercept_scaling=1.0,
-        multi_class=svc.multi_class,
-        max_iter=svc.max_iter,
-        max_time=svc.max_time,
-        seed=options.seed,
-        n_jobs=svc.n_jobs,
-        callbacks=options.callbacks,
-        began=options.began or 0.0,
-    )
-    options = replace(options, limits=training.options.limits)
-    training = replace(training, options=options)
+        C=svc.C, lam=None, loss=Hinge(), solver=svc.solver, tol=svc.tol, intercept=svc.intercept,
+        fit_intercept=True, intercept_scaling=1.0, multi_class=svc.multi_class,
+        max_iter=svc.max_iter, max_time=svc.max_time, seed=options.seed, n_jobs=svc.n_jobs,
+        callbacks=options.callbacks, began=0.0,
+    )  # fmt: skip
+    training = replace(training, options=replace(options, limits=training.options.limits))
     made = make_map(svc.approximation, kernel, rows, svc.n_components, options.seed)
     return Approximation(made, training, task)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
@@ -12,31 +11,35 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import assert_all_finite, check_random_state, column_or_1d
+from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pegasos.certificate import Certificate
 from pegasos.data.dataset import Chunks
-from pegasos.estimators.classifier import Classifier, has_probabilities, users_level
+from pegasos.estimators.classifier import Classifier, has_probabilities
+from pegasos.estimators.devices import check_y, data_on_device, task_on_device
 from pegasos.rows import IN_PLACE
-from pegasos.run.checkpoint.saving import Saving
 from pegasos.run.outcome import Outcome
-from pegasos.run.progress import ProgressLine
 from pegasos.sites import Blocks
 from pegasos.solve import rows_of
-from pegasos.tasks.checkpoints import saved_training
 from pegasos.tasks.decision import chosen, counted_votes, decision
-from pegasos.tasks.labels import check_classes_weigh, classes_and_codes
+from pegasos.tasks.lanes import checked_classes
 from pegasos.tasks.offered import check_offered
 from pegasos.tasks.options import checked_training
 from pegasos.tasks.probability import Calibrator, class_probabilities, probabilities
-from pegasos.tasks.training import Task, Training, not_proven
+from pegasos.tasks.training import AnyTask, Task, Training
 from pegasos.util.arguments import check_sample_weight
 from pegasos.util.checksums import of_arrays
-from pegasos.util.devices import gpu_part, is_device_array, is_tensor, kind_of_device, to_host
+from pegasos.util.devices import (
+    gpu_part,
+    is_device_array,
+    is_tensor,
+    kind_of_device,
+    on_device,
+    to_host,
+)
 
 _MAY_DIFFER = {
     "random_state", "max_iter", "max_time", "verbose", "callbacks", "average",
@@ -59,31 +62,24 @@ class LinearClassifier(Classifier):
         One-vs-one gives the votes for each class, their ties broken by the sum of its scores.
         """
         check_is_fitted(self, "coef_")
-        if self._on_device(X):
-            return self._scores_there(X)
-        # A value that is not finite shows in the scores, which are fewer to look through.
-        X = validate_data(
-            self, X, accept_sparse="csr", dtype=READ_TYPES, reset=False,
-            ensure_all_finite=self._pairs,
-        )  # fmt: skip
-        count = len(self.classes_)
-        coef, intercept = to_host(self.coef_), to_host(self.intercept_)
-        scores = decision(X, coef, intercept, count, self._pairs)
-        if not np.isfinite(scores).all():
-            assert_all_finite(X, input_name="X")
-        return scores.ravel() if count == 2 and scores.shape[1] == 1 else scores
-
-    def _scores_there(self, X: Any) -> Any:
-        """The same where X is, as an array like it."""
-        predicting = gpu_part("predicting")
-        scores, count = (
-            predicting.scores_on_device(X, self.coef_, self.intercept_),
-            len(self.classes_),
-        )
-        if self._pairs and count > 2:
-            scores = counted_votes(to_host(scores), count)
-        ravel = count == 2 and scores.shape[1] == 1
-        return predicting.like(X)(scores[:, 0] if ravel else scores)
+        count, there = len(self.classes_), self._on_device(X)
+        if there:
+            scores = gpu_part("predicting").scores_on_device(X, self.coef_, self.intercept_)
+            if self._pairs and count > 2:
+                scores = counted_votes(to_host(scores), count)
+        else:
+            # A value that is not finite shows in the scores, which are fewer to look through.
+            X = validate_data(
+                self, X, accept_sparse="csr", dtype=READ_TYPES, reset=False,
+                ensure_all_finite=self._pairs,
+            )  # fmt: skip
+            coef, intercept = to_host(self.coef_), to_host(self.intercept_)
+            scores = decision(X, coef, intercept, count, self._pairs)
+            if not np.isfinite(scores).all():
+                assert_all_finite(X, input_name="X")
+        if count == 2 and scores.shape[1] == 1:
+            scores = scores[:, 0]
+        return gpu_part("predicting").like(X)(scores) if there else scores
 
     def predict(self, X: Any) -> Any:
         """The class with the largest score; of many labels, those with a positive one.
@@ -169,13 +165,11 @@ class LinearClassifier(Classifier):
 
     def _checked_data(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
         """X, y (classes, or an indicator matrix) and the sample weights as (n, 1)."""
+        if on_device(X, self.device):
+            return data_on_device(self, X, y, sample_weight)
         if isinstance(X, Chunks):
             return self._checked_chunks(X, y, sample_weight)
-        if y is None:
-            raise ValueError(
-                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
-                "is None."
-            )
+        check_y(self, y)
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=READ_TYPES, order="C", multi_output=True,
             ensure_all_finite=False,
@@ -202,47 +196,28 @@ class LinearClassifier(Classifier):
         weight = None if weight is None else check_sample_weight(weight, rows.shape[0])
         return rows, y, weight
 
-    def _task(self, X: Any, y: Any, weight: NDArray[np.float64] | None) -> Task:
-        """Rows and the class of each."""
-        classes, codes = classes_and_codes(column_or_1d(y, warn=True))
-        if weight is not None:
-            check_classes_weigh(classes, codes, weight)
-        if classes.size < 2:
-            raise ValueError(
-                "y holds one class; a classifier needs examples of at least two classes"
-            )
+    def _task(self, training: Training, X: Any, y: Any, weight: Any) -> AnyTask:
+        """Rows and the class of each, here or on a device."""
+        if on_device(X, self.device):
+            return task_on_device(self, training, X, y, weight)
+        classes, codes = checked_classes(column_or_1d(y, warn=True), weight)
         return Task(X, classes, codes, weight, self.class_weight, self.multi_class)
 
     def _training(self, stack: ExitStack, began: float, C: Any, lam: Any) -> Training:
         """The options, checked."""
-        Saving(self.checkpoint, self.checkpoint_every, self.resume).check()
+        self._saving.check()
         return self._options(stack, began, C, lam)
 
     def _options(self, stack: ExitStack, began: float, C: Any, lam: Any) -> Training:
-        """Those that every fit has; with ``verbose``, a progress line for as long as ``stack``."""
+        """Those that every fit has."""
         training = checked_training(
-            C=C,
-            lam=lam,
-            loss=self.loss,
-            solver=self.solver,
-            tol=self.tol,
-            intercept=self.intercept,
-            fit_intercept=self.fit_intercept,
-            intercept_scaling=self.intercept_scaling,
-            multi_class=self.multi_class,
-            max_iter=self.max_iter,
-            max_time=self.max_time,
-            seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
-            n_jobs=self.n_jobs,
-            callbacks=self.callbacks,
-            began=began,
-        )
-        if not self.verbose:
-            return training
-        line = stack.enter_context(ProgressLine(self.tol, type(self).__name__))
-        options = training.options
-        options = replace(options, callbacks=(*options.callbacks, line))
-        return replace(training, options=options)
+            C=C, lam=lam, loss=self.loss, solver=self.solver, tol=self.tol,
+            intercept=self.intercept, fit_intercept=self.fit_intercept,
+            intercept_scaling=self.intercept_scaling, multi_class=self.multi_class,
+            max_iter=self.max_iter, max_time=self.max_time, seed=self._seed(), n_jobs=self.n_jobs,
+            callbacks=self.callbacks, began=began,
+        )  # fmt: skip
+        return replace(training, options=self._watched(stack, training.options))
 
     def _saved(
         self,
@@ -257,18 +232,16 @@ class LinearClassifier(Classifier):
 
         Options that may differ from run to run are left out, and those that ``training`` has.
         """
-        saving = Saving(self.checkpoint, self.checkpoint_every, self.resume)
-        if not saving.asked:
+        if not self._saving.asked:
             return training
-        given = self.get_params(deep=False)
         known = vars(training).keys() | vars(training.options).keys() | {"fit_intercept"}
-        names = given.keys() - _MAY_DIFFER - known
-        parameters = {name: given[name] for name in sorted(names)}
-        parameters["device"] = kind_of_device(X, given.get("device"))
+        parameters = self._parameters_but(_MAY_DIFFER | known)
+        parameters["device"] = kind_of_device(X, self.device)
         for name, some in (arrays or {}).items():
             parameters[name] = None if some is None else of_arrays(*some)
-        drawn = not isinstance(self.random_state, int | np.integer)
-        return saved_training(stack, saving, training, X, y, weight, parameters, drawn=drawn)
+        return training.saved(
+            stack, self._saving, (X, y, weight), parameters, drawn=self._draws_seed
+        )
 
     def _store_calibrators(self, calibrators: list[Calibrator] | None) -> None:
         """Keep them; without any, forget those of an earlier fit."""
@@ -285,24 +258,11 @@ class LinearClassifier(Classifier):
         *,
         warn: bool = True,
     ) -> None:
-        """Keep the model and its certificate; warn if it is not proven within tol.
-
-        ``coef`` is given where it is not that of ``outcome``; so is ``proof``, the certificate of
-        what was trained, where that was changed afterwards.
-        """
+        """Keep the model and its certificate; ``coef`` where it is not that of ``outcome``."""
         self._forget("_kept")
         self.coef_ = outcome.W[:-1].T if coef is None else coef
         self.intercept_ = outcome.b
         self.n_iter_ = max(1, int(np.ceil(outcome.epochs)))
-        self.certificate_ = outcome.certificate
-        self.dual_gap_ = outcome.certificate.gap
-        self.objective_ = outcome.certificate.primal
-        self.history_ = outcome.history
         self.solver_ = outcome.solver
         self.solver_reason_ = outcome.reason
-        proof = outcome.certificate if proof is None else proof
-        proven = np.all(proof.proves(self.tol))
-        self.stop_reason_: str = "converged" if proven else outcome.stop_reason
-        if not proven and warn:
-            words = not_proven(outcome.certificate, outcome.stop_reason, self.tol)
-            warnings.warn(words, ConvergenceWarning, stacklevel=users_level())
+        self._store_proof(outcome, proof, warn=warn)

@@ -12,9 +12,10 @@ from pegasos.certificate import Floats
 from pegasos.estimators.classifier import warn_of_no_probabilities
 from pegasos.sites.placed import Dealt, Fold, Folds
 from pegasos.tasks.cross_validation import cross_validate
-from pegasos.tasks.labels import Codes
+from pegasos.tasks.path import Walk
 from pegasos.tasks.probability import Calibrator, fit_calibrator
 from pegasos.tasks.training import AnyTask, Training
+from pegasos.util.classes import Codes
 
 _FOLDS = 5
 
@@ -27,13 +28,8 @@ def calibrate(
         codes = task.codes
         folds = Dealt(_FOLDS, training.options.seed) if codes is None else stratified(codes)
     own = training.options.of(f"calibration-{C:.17g}")
-    path = cross_validate(
-        replace(training, options=replace(own, callbacks=(), eager=False)),
-        task,
-        np.array([C]),
-        folds,
-        keep_models=True,
-    )
+    training = replace(training, options=replace(own, callbacks=(), eager=False))
+    path = cross_validate(Walk(training, task, np.array([C]), folds, keep_models=True))
     if np.isnan(path.certificate.primal).any():
         warn_of_no_probabilities()
         return None

@@ -23,18 +23,16 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from pegasos.estimators.base import LinearClassifier
 from pegasos.estimators.calibration import calibrate, calibrators_of
 from pegasos.estimators.classifier import users_level
-from pegasos.estimators.devices import data_on_device, is_indicator, task_on_device
+from pegasos.estimators.devices import is_indicator
 from pegasos.estimators.linear import model_of
 from pegasos.losses import Loss
-from pegasos.run.limits import Limits
 from pegasos.sites.placed import Folds
 from pegasos.solvers import Solver
 from pegasos.tasks.cross_validation import cross_validate
-from pegasos.tasks.path import Path, Score
+from pegasos.tasks.path import Path, Score, Walk
 from pegasos.tasks.probability import Calibrator, method_of
 from pegasos.tasks.training import AnyTask, Task, Training, train
 from pegasos.util.arguments import floats, whole
-from pegasos.util.devices import on_device
 
 _PATH_TIME = 0.8  # of max_time: the rest is for the fit on all rows
 
@@ -121,21 +119,14 @@ class LinearSVCCV(LinearClassifier):
         routed = self._routed(sample_weight, params)
         with ExitStack() as stack:
             training = self._training(stack, began, 1.0, None)
-            if there := on_device(X, self.device):
-                X, y, weight = data_on_device(self, X, y, sample_weight)
-            else:
-                X, y, weight = self._checked_data(X, y, sample_weight)
+            X, y, weight = self._checked_data(X, y, sample_weight)
             if is_indicator(y):
                 raise ValueError("LinearSVCCV takes classes, not labels: fit one for each column")
-            task: AnyTask
-            if there:
-                task = task_on_device(self, training, X, y, weight)
-            else:
-                task = self._task(X, y, weight)
+            task = self._task(training, X, y, weight)
             codes = task.codes
             assert codes is not None
             labels = task.classes[codes]
-            rows = np.broadcast_to(np.zeros(1), (labels.size, 1)) if there else X
+            rows = X if isinstance(task, Task) else np.broadcast_to(np.zeros(1), (labels.size, 1))
             splitter = check_cv(self.cv, labels, classifier=True)
             folds = [
                 (np.arange(codes.size)[train_rows], np.arange(codes.size)[test_rows])
@@ -160,12 +151,18 @@ class LinearSVCCV(LinearClassifier):
         score: Score | None = None,
     ) -> None:
         """Choose C and train with it, wherever the rows are, and keep what comes of it."""
-        some = hurried(training.of("path"))
-        path = cross_validate(some, task, Cs, folds, score, patience=self.patience)
+        some, limits = training.of("path"), training.options.limits
+        if limits.max_time is not None:
+            limits = replace(limits, max_time=_PATH_TIME * limits.max_time)
+        some = replace(some, options=replace(some.options, limits=limits))
+        path = cross_validate(Walk(some, task, Cs, folds, score, self.patience))
         if task.error is not None:
             self.path_, self.Cs_, self.scores_ = path, path.C, path.scores
             return
-        best = self._choose(path)
+        if not np.isfinite(path.mean).any():
+            raise _no_scores(path)
+        self._warn_of(path)
+        best = path.best(self.rule)
         final = replace(training, C=float(path.C[best]))
         name = f"best-{final.C:.17g}"  # where the path was cut short, C may change later
         outcome = train(final.of(name), task) if self._refits(path) else None
@@ -200,13 +197,6 @@ class LinearSVCCV(LinearClassifier):
                 method_mapping=MethodMapping().add(caller="fit", callee="score"),
             )
         )
-
-    def _choose(self, path: Path) -> int:
-        """The place of the C to take; warns of fits that are not proven, raises without scores."""
-        if not np.isfinite(path.mean).any():
-            raise _no_scores(path)
-        self._warn_of(path)
-        return path.best(self.rule)
 
     def _check_rule(self) -> None:
         if self.rule not in ("best", "one_se"):
@@ -300,19 +290,6 @@ def _no_scores(path: Path) -> BaseException:
         f"scoring gave {path.scores[c, fold]} for fold {fold} at C={path.C[c]:g}; there is no C "
         "whose scores are all finite: choose another scorer or other folds"
     )
-
-
-def hurried(training: Training) -> Training:
-    """The training of the path, which leaves some time for the fit on all rows."""
-    options = training.options
-    return replace(training, options=replace(options, limits=most_of(options.limits)))
-
-
-def most_of(limits: Limits) -> Limits:
-    """Limits of the path: some time is left for the fit on all rows."""
-    if limits.max_time is None:
-        return limits
-    return replace(limits, max_time=_PATH_TIME * limits.max_time)
 
 
 def _rows_of(given: dict[str, Any], rows: NDArray[np.intp], n: int) -> dict[str, Any]:

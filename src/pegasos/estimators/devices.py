@@ -21,14 +21,19 @@ def data_on_device(estimator: Any, X: Any, y: Any, weight: Any) -> tuple[Any, An
     check_offered("device", estimator, None)
     gpu_part("predicting")  # which says what to install
     X, y, weight = chunk_arrays(X, y, weight, estimator.n_jobs)
+    check_y(estimator, y)
+    if not sparse.issparse(y) and np.ndim(y) == 2:
+        y = np.asarray(to_host(y))  # an indicator matrix is taken column by column
+    return X, y, weight
+
+
+def check_y(estimator: Any, y: Any) -> None:
+    """Raise ValueError, in the words that scikit-learn wants, if there are no classes."""
     if y is None:
         raise ValueError(
             f"This {type(estimator).__name__} estimator requires y to be passed, but the target y "
             "is None."
         )
-    if not sparse.issparse(y) and np.ndim(y) == 2:
-        y = np.asarray(to_host(y))  # an indicator matrix is taken column by column
-    return X, y, weight
 
 
 def is_indicator(y: Any) -> bool:

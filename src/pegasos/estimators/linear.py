@@ -13,18 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from pegasos.estimators.calibration import calibrate
-from pegasos.estimators.devices import (
-    data_on_device,
-    is_indicator,
-    labels_on_device,
-    task_on_device,
-)
-from pegasos.estimators.online import PartialFit
+from pegasos.estimators.devices import is_indicator, labels_on_device
+from pegasos.estimators.online import OF_OTHER_FITS, PartialFit
 from pegasos.estimators.validation import Validation, checked_set
 from pegasos.losses import Loss
 from pegasos.run.outcome import Outcome
 from pegasos.solvers import DualCoordinate, InteriorPoint, Solver
-from pegasos.tasks.labels import pair_sizes
 from pegasos.tasks.multilabel import train_labels
 from pegasos.tasks.offered import ignores_warm_start
 from pegasos.tasks.probability import method_of
@@ -169,29 +163,22 @@ class LinearSVC(PartialFit):
                 )
             if self.warm_start and (reason := ignores_warm_start(training.solver)):
                 raise ValueError(reason)
-            if there := on_device(X, self.device):
-                X, y, weight = data_on_device(self, X, y, sample_weight)
-            else:
-                X, y, weight = self._checked_data(X, y, sample_weight)
+            X, y, weight = self._checked_data(X, y, sample_weight)
             if is_indicator(y):
                 if eval_set is not None:
                     raise ValueError("eval_set is for classes: y is an indicator matrix of labels")
                 training = self._saved(stack, training, X, y, weight)
-                return self._fit_labels(training, X, y, weight, there=there)
+                return self._fit_labels(training, X, y, weight)
             if self.prune is not None:
                 raise ValueError("prune is for labels: y as an indicator matrix")
-            task: AnyTask
-            if there:
-                task = task_on_device(self, training, X, y, weight)
-            else:
-                task = self._task(X, y, weight)
+            task = self._task(training, X, y, weight)
             duals = self._previous_duals(task)
             held_out = None if eval_set is None else checked_set(eval_set)
             options = replace(training.options, keep_duals=self.warm_start)
             training = replace(training, options=options)
             depends = {"start": duals, "eval_set": held_out}
             training = self._saved(stack, training, X, y, weight, depends)
-            self._learn(training, task, method, eval_set, duals)
+            self._learn(training, task, method, held_out, duals)
         return self
 
     def _learn(
@@ -199,35 +186,40 @@ class LinearSVC(PartialFit):
         training: Training,
         task: AnyTask,
         method: str | None,
-        eval_set: Any = None,
+        held_out: tuple[Any, Any] | None = None,
         duals: Any = None,
     ) -> None:
         """Train on classes, wherever their rows are, and keep what comes of it."""
-        self._forget("_online", "t_")
-        if eval_set is None:
-            validation = None
-            outcome = train(training, task, duals)
-        else:
-            outcome, validation = self._validated(training, task, eval_set, duals)
-        self._forget("_duals", "pruning_")
+        outcome, validation = self._validated(training, task, held_out, duals)
+        self._forget(*OF_OTHER_FITS)
         self.classes_, self._labels, self._pairs = task.classes, None, bool(task.pairs)
         if self.warm_start:
             self._duals = outcome.duals if task.pairs else [outcome.duals]
-        self._store_validated(task, outcome, validation)
+        if validation is None or validation.best is None or validation.record is None:
+            self._store(task.returned(outcome), warn=task.error is None)
+        else:
+            # What the scores chose was not to be proven within tol.
+            self._store(task.returned(validation.chosen(outcome)), warn=False)
+            self.best_epoch_ = validation.record.epoch
+            self.best_validation_score_ = validation.best[0]
+            if validation.stopped:
+                self.stop_reason_ = "early_stopping"
         self._store_calibrators(None)
         stopped = self.stop_reason_ in ("interrupted", "callback", "cluster_failed")
         if method is not None and not stopped:
             self._store_calibrators(calibrate(training, task, method, self.C))
 
     def _validated(
-        self, training: Training, task: AnyTask, eval_set: Any, duals: Any
-    ) -> tuple[Outcome, Validation]:
-        """Train with an eye on the validation set."""
+        self, training: Training, task: AnyTask, held_out: tuple[Any, Any] | None, duals: Any
+    ) -> tuple[Outcome, Validation | None]:
+        """Train with an eye on the validation set, if there is one."""
+        if held_out is None:
+            return train(training, task, duals), None
         if task.pairs and isinstance(task, Task):
             raise ValueError(
                 "eval_set needs lanes that are trained together: not multi_class='ovo'"
             )
-        X, y = checked_set(eval_set)
+        X, y = held_out
         names = getattr(self, "feature_names_in_", None)
 
         def score(coef: NDArray[np.float64], intercept: NDArray[np.float64]) -> float:
@@ -251,21 +243,7 @@ class LinearSVC(PartialFit):
         outcome = train(replace(training, options=options), task, duals)
         return outcome, validation
 
-    def _store_validated(
-        self, task: AnyTask, outcome: Outcome, validation: Validation | None
-    ) -> None:
-        self._forget("best_epoch_", "best_validation_score_")
-        if validation is None or validation.best is None or validation.record is None:
-            self._store(task.returned(outcome), warn=task.error is None)
-            return
-        # What the scores chose was not to be proven within tol.
-        self._store(task.returned(validation.chosen(outcome)), warn=False)
-        self.best_epoch_ = validation.record.epoch
-        self.best_validation_score_ = validation.best[0]
-        if validation.stopped:
-            self.stop_reason_ = "early_stopping"
-
-    def _fit_labels(self, training: Training, X: Any, y: Any, weight: Any, *, there: bool) -> Self:
+    def _fit_labels(self, training: Training, X: Any, y: Any, weight: Any) -> Self:
         """Train a model for each column of an indicator matrix."""
         for name, plain in (("multi_class", "ovr"), ("probability", False), ("warm_start", False)):
             if getattr(self, name) != plain:
@@ -280,11 +258,11 @@ class LinearSVC(PartialFit):
         values = np.unique(y.data if sparse.issparse(y) else y)
         if not np.isin(values, (0, 1)).all():
             raise ValueError(f"an indicator matrix of labels holds 0 and 1, got {values[:5]}")
-        if there:
+        if on_device(X, self.device):
             X = labels_on_device(self, training, X, indicator, weight)
             weight = X.weights_here
         labels = train_labels(training, X, indicator, weight, self.class_weight, prune)
-        self._forget("_duals", "pruning_", "best_epoch_", "best_validation_score_")
+        self._forget(*OF_OTHER_FITS)
         self.classes_, self._pairs = np.arange(y.shape[1]), False
         self._labels = "sparse" if sparse.issparse(y) else "dense"
         self._store_calibrators(None)
@@ -292,7 +270,6 @@ class LinearSVC(PartialFit):
         if labels.pruning is not None:
             self.pruning_ = labels.pruning
             proof = replace(proof, primal=labels.pruning.primal)
-        self._forget("_online", "t_")
         self._store(labels.outcome, labels.coef, proof)
         return self
 
@@ -306,11 +283,10 @@ class LinearSVC(PartialFit):
         """The duals of the previous fit, if they are of the same shape."""
         if not self.warm_start or not hasattr(self, "_duals") or task.codes is None:
             return None
-        shapes = (
-            [(n, 1) for n in pair_sizes(task.codes)]
-            if task.pairs
-            else [(task.codes.size, task.lanes)]
-        )
+        shapes = [(task.codes.size, task.lanes)]
+        if task.pairs:
+            counts = np.bincount(task.codes)
+            shapes = [(counts[i] + counts[j], 1) for i, j in task.pairs]
         same = np.array_equal(task.classes, self.classes_)
         return self._duals if same and [a.shape for a in self._duals] == shapes else None
 

@@ -14,16 +14,18 @@ from pegasos.data.dataset import Chunks
 from pegasos.estimators.base import READ_TYPES, LinearClassifier
 from pegasos.losses import Hinge, Loss
 from pegasos.sites import Blocks
-from pegasos.solve import check_scaling
-from pegasos.tasks.labels import class_weights
+from pegasos.tasks.lanes import class_weights
 from pegasos.tasks.offered import refusal
 from pegasos.tasks.online import Online
-from pegasos.util.arguments import check_sample_weight, number
+from pegasos.util.arguments import check_sample_weight, check_scaling_range, number
 
 _PROVEN = (
     "certificate_", "dual_gap_", "objective_", "history_", "stop_reason_", "solver_",
     "solver_reason_", "_kept",
 )  # fmt: skip
+
+OF_OTHER_FITS = ("_online", "t_", "_duals", "pruning_", "best_epoch_", "best_validation_score_")
+"""What is left of fits of other kinds."""
 
 
 class PartialFit(LinearClassifier):
@@ -69,7 +71,7 @@ class PartialFit(LinearClassifier):
         codes = np.searchsorted(known, np.asarray(y))
         shares = class_weights(self.class_weight, known, codes, weight)
         if first:
-            self._forget("_duals", "pruning_", "best_epoch_", "best_validation_score_", *_PROVEN)
+            self._forget(*OF_OTHER_FITS, *_PROVEN)
             self._online = Online(self.lam, self.C, bias_of(self), self.average, X.shape[1], known)
         self._online.know(known)
         self._online.present(X, codes, weight, shares)
@@ -129,5 +131,4 @@ def bias_of(model: Any) -> float:
     """The constant feature of ``partial_fit``; 0 without an intercept."""
     if not model.fit_intercept or model.intercept == "none":
         return 0.0
-    check_scaling("regularized", model.intercept_scaling)
-    return float(model.intercept_scaling)
+    return check_scaling_range(model.intercept_scaling)

@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
-from pegasos.certificate import Floats
 from pegasos.estimators.base import LinearClassifier
 from pegasos.estimators.stored import to_model
 from pegasos.report import About, Report, Rows, Scored, about_model, make
-from pegasos.tasks.decision import counted_votes
 from pegasos.util.arguments import check_sample_weight
 from pegasos.util.checksums import of_arrays
 from pegasos.util.devices import is_device_array, is_tensor, to_host
@@ -39,7 +37,7 @@ def report_of(
         about = about_model(to_model(estimator), kind=kind, names=names, first=0)
     else:
         about = _kernel(estimator, names)
-    scores = to_host(estimator.decision_function(X)) if linear else _votes(estimator, X)
+    scores = to_host(estimator.decision_function(X)) if linear else estimator._class_scores(X)
     probabilities = to_host(estimator.predict_proba(X)) if about.calibrated else None
     rows, y = _plain(X), to_host(y)
     y = y if hasattr(y, "shape") else np.asarray(y)
@@ -48,14 +46,9 @@ def report_of(
     if sample_weight is not None:
         weight = check_sample_weight(sample_weight, rows.shape[0])[:, 0]
     scored = Scored(about)
-    scored.add(
-        scores,
-        y,
-        weight=weight,
-        probabilities=probabilities,
-        # The columns of a kernel matrix are rows: they say nothing here.
-        X=None if not linear and estimator.kernel == "precomputed" else rows,
-    )
+    # The columns of a kernel matrix are rows: they say nothing here.
+    shown = None if not linear and estimator.kernel == "precomputed" else rows
+    scored.add(scores, y, weight=weight, probabilities=probabilities, X=shown)
     about_rows = Rows(digest=f"CRC-32 {of_arrays(rows, y):08x}, rows and labels")
     return make(scored, about_rows, title or f"{about.kind} on {scored.rows:,} rows")
 
@@ -80,25 +73,12 @@ def _kernel(estimator: Any, names: list[str] | None) -> About:
     return About(
         kind=type(estimator).__name__,
         classes=[class_name(value) for value in estimator.classes_],
-        scheme="ovo" if estimator._pairs else "ovr",
-        parameters=estimator.get_params(deep=False),
-        training=training,
-        certificate=estimator.certificate_,
-        certificate_of=estimator.certificate_of_,
-        history=estimator.history_.kept(),
-        features=int(estimator.n_features_in_),
-        names=names,
-        first=0,
+        scheme="ovo" if estimator._pairs else "ovr", parameters=estimator.get_params(deep=False),
+        training=training, certificate=estimator.certificate_,
+        certificate_of=estimator.certificate_of_, history=estimator.history_.kept(),
+        features=int(estimator.n_features_in_), names=names, first=0,
         calibrated=estimator._calibrators is not None,
-    )
-
-
-def _votes(estimator: Any, X: Any) -> Floats:
-    """Scores of an SVC as those of linear models, whatever shape its users asked for."""
-    scores: Floats = estimator._scores(X)
-    if estimator.classes_.size == 2:
-        return scores[:, 0]
-    return counted_votes(scores, estimator.classes_.size) if estimator._pairs else scores
+    )  # fmt: skip
 
 
 def _plain(X: Any) -> Any:

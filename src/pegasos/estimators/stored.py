@@ -5,22 +5,25 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_array, check_is_fitted
 
+from pegasos.data.dataset import Data
 from pegasos.estimators.base import LinearClassifier
 from pegasos.estimators.cv import LinearSVCCV
 from pegasos.estimators.linear import LinearSVC
-from pegasos.estimators.steps import StepTransformer
 from pegasos.losses import Loss
 from pegasos.model import file as model_file
 from pegasos.model.file.plain import dumps, to_plain
 from pegasos.model.linear import LinearModel, Scheme
 from pegasos.run.history import History
 from pegasos.solvers import SOLVERS, CrammerSinger, Solver
+from pegasos.steps import Step
 from pegasos.tasks.probability import Sigmoid
 from pegasos.util.devices import to_host
 
@@ -84,19 +87,12 @@ def to_model(model: Any) -> LinearModel:
     names = getattr(model, "feature_names_in_", None)
     calibrators = getattr(model, "calibrators_", None)
     return LinearModel(
-        coef=to_host(model.coef_),
-        intercept=to_host(model.intercept_),
-        classes=model.classes_,
-        scheme=_scheme(model),
-        certificate=getattr(model, "certificate_", None),
-        parameters=parameters,
-        training=training,
-        history=_history(model),
-        path=_path(model),
+        coef=to_host(model.coef_), intercept=to_host(model.intercept_), classes=model.classes_,
+        scheme=_scheme(model), certificate=getattr(model, "certificate_", None),
+        parameters=parameters, training=training, history=_history(model), path=_path(model),
         feature_names=None if names is None else tuple(map(str, names)),
-        calibrators=None if calibrators is None else tuple(calibrators),
-        steps=steps,
-    )
+        calibrators=None if calibrators is None else tuple(calibrators), steps=steps,
+    )  # fmt: skip
 
 
 def to_estimator(model: LinearModel) -> LinearSVC | Pipeline:
@@ -192,3 +188,38 @@ def _parameters(model: LinearClassifier) -> tuple[dict[str, Any], dict[str, str]
         except TypeError:
             dropped[name] = repr(value)[:200]
     return kept, dropped
+
+
+class StepTransformer(TransformerMixin, BaseEstimator):
+    """A step that was learned before: it only transforms."""
+
+    def __init__(self, step: Step) -> None:
+        """Keep the step."""
+        self.step = step
+
+    def fit(self, X: Any = None, y: Any = None) -> Self:  # noqa: ARG002
+        """Nothing is learned any more."""
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Rows (n, d), an array or CSR; or n texts, where the step begins with text."""
+        if isinstance(X, str):
+            raise ValueError("X is one text: give a list of texts")
+        if sparse.issparse(X) or np.ndim(X) == 2:
+            return self.step.apply(Data(X=check_array(X, accept_sparse="csr"))).X
+        texts = list(X)
+        if not all(isinstance(text, str) for text in texts):
+            raise ValueError("X must be rows (n, features), or a list of texts")
+        return self.step.apply(Data(X=None, text=texts)).X
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """It always is."""
+        return True
+
+    def __sklearn_tags__(self) -> Any:
+        """Sparse rows and texts are welcome."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.string = True
+        tags.requires_fit = False
+        return tags

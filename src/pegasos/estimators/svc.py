@@ -4,28 +4,24 @@ from __future__ import annotations
 
 import os
 import time
-import warnings
 from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
-from pegasos.certificate import Certificate, Floats
+from pegasos.certificate import Floats
 from pegasos.estimators.approximation import Approximation, approximation
 from pegasos.estimators.approximation import scores as scores_of
 from pegasos.estimators.calibration import from_scores, stratified
 from pegasos.estimators.classifier import (
     Classifier,
     has_probabilities,
-    users_level,
     warn_of_no_probabilities,
 )
 from pegasos.estimators.kernel_options import check_options, kernel_of, solver_of
@@ -33,19 +29,16 @@ from pegasos.kernel.kernels import centre_of, centred
 from pegasos.kernel.layout import lane_coef, layout, sign_of
 from pegasos.kernel.points import Points
 from pegasos.kernel.tasks import KernelTask
-from pegasos.run.checkpoint.saving import Saving
-from pegasos.run.history import History
 from pegasos.run.interrupt import Interruption
 from pegasos.run.limits import Limits
 from pegasos.run.options import RunOptions
-from pegasos.run.progress import ProgressLine
-from pegasos.solve import check_tol
-from pegasos.tasks.checkpoints import saved_options
+from pegasos.solve import check_tol, saved_options
 from pegasos.tasks.decision import chosen, counted_votes
-from pegasos.tasks.labels import check_classes_weigh, class_weights
+from pegasos.tasks.lanes import checked_classes, class_weights
 from pegasos.tasks.probability import method_of, probabilities
-from pegasos.tasks.training import Task, not_proven
+from pegasos.tasks.training import Task
 from pegasos.util.arguments import check_sample_weight, functions
+from pegasos.util.classes import Codes
 
 _TYPES = (np.float64, np.float32)
 _MAY_DIFFER = {
@@ -139,45 +132,19 @@ class SVC(Classifier):
         resume: str | os.PathLike[str] | None = None,
     ) -> None:
         """Keep the parameters; they are checked by ``fit``."""
-        self.C = C
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.solver = solver
-        self.tol = tol
-        self.intercept = intercept
-        self.class_weight = class_weight
-        self.multi_class = multi_class
-        self.approximation = approximation
-        self.n_components = n_components
-        self.cache_size = cache_size
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.random_state = random_state
-        self.decision_function_shape = decision_function_shape
-        self.probability = probability
-        self.n_jobs = n_jobs
-        self.callbacks = callbacks
-        self.verbose = verbose
-        self.checkpoint = checkpoint
-        self.checkpoint_every = checkpoint_every
-        self.resume = resume
+        self._set_parameters(locals())
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Train on X (n, d), or a kernel matrix (n, n), and the classes y (n,)."""
         began = time.perf_counter()
         check_options(self)
-        Saving(self.checkpoint, self.checkpoint_every, self.resume).check()
+        self._saving.check()
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=_TYPES)
         check_classification_targets(y)
-        classes, codes = np.unique(y, return_inverse=True)
-        if classes.size < 2:
-            raise ValueError("y holds one class; a classifier needs examples of at least two")
-        weight = np.ones((codes.size, 1))
+        weight = np.ones((X.shape[0], 1))
         if sample_weight is not None:
-            weight = check_sample_weight(sample_weight, codes.size)
-            check_classes_weigh(classes, codes, weight)
+            weight = check_sample_weight(sample_weight, X.shape[0])
+        classes, codes = checked_classes(np.asarray(y), weight)
         self.class_weight_ = class_weights(self.class_weight, classes, codes, weight)
         if not self.class_weight_.all():
             zero = classes[int(np.argmin(self.class_weight_))]
@@ -187,8 +154,11 @@ class SVC(Classifier):
         rows = centred(X, self._centre)
         with ExitStack() as stack:
             stack.enter_context(threadpool_limits(1, user_api="blas"))  # the threads are ours
-            options = self._options(stack, began)
-            options = self._saved(stack, options, X, y, sample_weight)
+            options = saved_options(
+                stack, self._saving, self._options(stack, began),
+                (X, y, sample_weight, self.n_jobs), self._parameters_but(_MAY_DIFFER),
+                drawn=self._draws_seed,
+            )  # fmt: skip
             self.classes_ = classes
             if self.approximation is not None:
                 assert self._kernel is not None
@@ -199,79 +169,42 @@ class SVC(Classifier):
                 return self
             solver, intercept = solver_of(self)
             exact = KernelTask(
-                X=rows,
-                kernel=self._kernel,
-                codes=codes,
-                classes=classes.size,
-                scheme=self.multi_class,
-                C=self.C,
-                cost=weight[:, 0] * self.class_weight_[codes],
-                weight=weight[:, 0],
-                intercept=intercept,
-                solver=solver,
-                n_jobs=self.n_jobs,
+                X=rows, kernel=self._kernel, codes=codes, classes=classes.size,
+                scheme=self.multi_class, C=self.C, cost=weight[:, 0] * self.class_weight_[codes],
+                weight=weight[:, 0], intercept=intercept, solver=solver, n_jobs=self.n_jobs,
                 options=options,
-            )
+            )  # fmt: skip
             self._store(X, exact)
             self._calibrate(codes, weight[:, 0], exact.held_out)
         return self
 
     def _options(self, stack: ExitStack, began: float) -> RunOptions:
-        """Those of its runs; with ``verbose``, a progress line for as long as ``stack``."""
-        callbacks = functions("callbacks", self.callbacks)
-        if self.verbose:
-            callbacks += (stack.enter_context(ProgressLine(self.tol, "SVC")),)
+        """Those of its runs."""
         limits = Limits(max_time=self.max_time, max_steps=self.max_iter)
         if limits.none and self.approximation is None:
             limits = Limits(max_epochs=solver_of(self)[0].default_epochs)
-        return RunOptions(
+        options = RunOptions(
             tol=check_tol(self.tol),
             limits=limits,
-            seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
-            callbacks=callbacks,
+            seed=self._seed(),
+            callbacks=functions("callbacks", self.callbacks),
             began=began,
             interruption=stack.enter_context(Interruption()),
             keep_duals=False,
         )
-
-    def _saved(
-        self, stack: ExitStack, options: RunOptions, X: Any, y: Any, weight: Any
-    ) -> RunOptions:
-        """The options with the checkpoint, if one is asked for."""
-        saving = Saving(self.checkpoint, self.checkpoint_every, self.resume)
-        if not saving.asked:
-            return options
-        given = self.get_params(deep=False)
-        names = given.keys() - _MAY_DIFFER
-        parameters = {name: given[name] for name in sorted(names)}
-
-        def about() -> dict[str, Any]:
-            from pegasos.run.checkpoint.manifest import describe  # most fits need none
-
-            return describe(X, y, weight, self.n_jobs, parameters)
-
-        drawn = not isinstance(self.random_state, int | np.integer)
-        return saved_options(stack, saving, options, about, drawn=drawn)
+        return self._watched(stack, options)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """(n,) for two classes, positive for the second; for more as in scikit-learn."""
-        scores = self._scores(X)
-        if self.classes_.size == 2:
-            return scores[:, 0]
-        if not self._pairs:
-            return scores
-        if self.decision_function_shape == "ovo":
-            return -scores
-        return counted_votes(scores, self.classes_.size)
+        check_is_fitted(self, "classes_")
+        if self.decision_function_shape == "ovo" and len(self._pairs) > 1:
+            return -self._scores(X)
+        return self._class_scores(X)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each row: of several, that with the most votes, or the largest score."""
-        scores = self._scores(X)
-        if self.classes_.size == 2:
-            scores = scores[:, 0]
-        elif self._pairs:
-            scores = counted_votes(scores, self.classes_.size)
-        found: NDArray[Any] = self.classes_[chosen(scores)]
+        codes = chosen(self._class_scores(X))  # which says so of a model that is not fitted
+        found: NDArray[Any] = self.classes_[codes]
         return found
 
     @available_if(has_probabilities)  # type: ignore[untyped-decorator]
@@ -299,8 +232,7 @@ class SVC(Classifier):
         self._support = self.support_vectors_ if self._centre is None else task.X[shown]
         self.shape_fit_ = X.shape
         self.n_iter_ = np.array(found.steps, dtype=np.int32)
-        outcome = found.outcome
-        self._store_proof(outcome.certificate, outcome.history, outcome.stop_reason)
+        self._store_proof(found.outcome)
         self.certificate_of_ = "the kernel's own problem"
 
     def _store_approximation(self, made: Approximation) -> None:
@@ -309,25 +241,15 @@ class SVC(Classifier):
         self._pairs = made.task.pairs
         self.map_, self.coef_, self.intercept_ = made.map, outcome.W[:-1].T, outcome.b
         self.n_iter_ = np.array([max(1, int(np.ceil(outcome.epochs)))], dtype=np.int32)
-        self._store_proof(outcome.certificate, outcome.history, outcome.stop_reason)
+        self._store_proof(outcome)
         self.certificate_of_ = (
             f"the problem with {made.map.size} {self.approximation} features in place of the "
             "kernel, not the kernel's own"
         )
 
-    def _store_proof(self, proof: Certificate, history: History, stop_reason: str) -> None:
-        """Keep the certificate; warn if it does not prove tol."""
-        self.certificate_, self.history_ = proof, history
-        self.dual_gap_, self.objective_ = proof.gap, proof.primal
-        proven = bool(np.all(proof.proves(self.tol)))
-        self.stop_reason_ = "converged" if proven else stop_reason
-        if not proven:
-            words = not_proven(proof, stop_reason, self.tol)
-            warnings.warn(words, ConvergenceWarning, stacklevel=users_level())
-
     def _calibrate(
         self,
-        codes: NDArray[np.intp],
+        codes: Codes,
         weight: Floats,
         held_out: Callable[[str, NDArray[np.intp], NDArray[np.intp]], Floats | None],
     ) -> None:
@@ -346,6 +268,13 @@ class SVC(Classifier):
         self._calibrators = from_scores(
             scores, codes, weight, method, self._pairs, self.classes_.size == 2
         )
+
+    def _class_scores(self, X: Any) -> Floats:
+        """As those of linear models: (n,) for two classes; (n, classes), of pairs the votes."""
+        scores = self._scores(X)
+        if self.classes_.size == 2:
+            return scores[:, 0]
+        return counted_votes(scores, self.classes_.size) if self._pairs else scores
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         """(n, lanes), positive for the second class of a pair, or for the class."""

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from pegasos.certificate import Floats
 from pegasos.kernel.tasks import Lane, Trained
+from pegasos.util.classes import Codes
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Layout:
     intercept: Floats
 
 
-def layout(lanes: Sequence[Lane], trained: Trained, codes: NDArray[np.intp], count: int) -> Layout:
+def layout(lanes: Sequence[Lane], trained: Trained, codes: Codes, count: int) -> Layout:
     """The models of lanes, laid out."""
     pairs = lanes[0].pair is not None
     dense = np.zeros((count - 1 if pairs else count, codes.size))

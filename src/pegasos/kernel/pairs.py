@@ -80,12 +80,12 @@ class PairGram(Points):
     def __init__(self, blocks: ClassBlocks, first: int, second: int, X: Any) -> None:
         """X holds the rows of both."""
         super().__init__(blocks.kernel, X, 1)
-        self.blocks, self.pair = blocks, (first, second)
+        self.blocks, self.pair = blocks, {"first": first, "second": second}
         self.border = blocks.points[first].n
 
     def rows(self, chosen: Index, out: Floats32, place: Index) -> None:
         """Some of its rows, for steering, to their places in ``out``."""
-        first, second = self.pair
+        first, second = self.pair.values()
         left = chosen < self.border
         for some, at, other in ((left, first, second), (~left, second, first)):
             here = chosen[some] - (0 if at == first else self.border)
@@ -95,12 +95,9 @@ class PairGram(Points):
 
     def memory(self) -> dict[str, NDArray[Any]]:
         """In what order rows of the two classes were made."""
-        names = ("first", "second")
-        return {
-            name: self.blocks.made[at].copy() for name, at in zip(names, self.pair, strict=True)
-        }
+        return {name: self.blocks.made[at].copy() for name, at in self.pair.items()}
 
     def remember(self, memory: dict[str, NDArray[Any]]) -> None:
         """Make them in this order."""
-        for name, at in zip(("first", "second"), self.pair, strict=True):
+        for name, at in self.pair.items():
             self.blocks.remember(at, memory[name])

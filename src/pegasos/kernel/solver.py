@@ -12,7 +12,7 @@ from pegasos.certificate import Certificate, DualsOf, Floats, GaveUp, GiveUp, ne
 from pegasos.kernel.kernels import Index
 from pegasos.kernel.problem import KernelProblem
 from pegasos.solvers.base import SolverOf
-from pegasos.state import Field, State, expect
+from pegasos.state import Arrays, Field, State, expect
 
 ASKED = Field("asked", (1,), np.int64)
 """Whether, and why, no step is taken until there is a certificate."""
@@ -91,6 +91,12 @@ class KernelSolver(SolverOf[KernelProblem]):
         self, problem: KernelProblem, state: State, lanes: Index, give_up: GiveUp = never
     ) -> State:
         """The state of its only lane."""
+        return state
+
+    def resumed(self, problem: KernelProblem, arrays: Arrays) -> State:
+        """The state of arrays that were read from a file; ValueError if they can be no run's."""
+        state = super().resumed(problem, arrays)
+        self.check_duals(problem, self.duals(problem, state))
         return state
 
     def check_duals(self, problem: KernelProblem, duals: DualsOf) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -22,10 +23,11 @@ from pegasos.problem import Intercept
 from pegasos.run.driver import run
 from pegasos.run.options import RunOptions
 from pegasos.run.outcome import Outcome
-from pegasos.run.side_by_side import Member, Members, run_members
+from pegasos.run.side_by_side import Members, run_members
 from pegasos.solvers import Choice
 from pegasos.solvers.auto import fixed
 from pegasos.util import threads
+from pegasos.util.classes import Codes
 
 
 @dataclass(frozen=True)
@@ -37,9 +39,7 @@ class Lane:
     pair: tuple[int, int] | None = None
 
 
-def lanes_of(
-    codes: NDArray[np.intp], count: int, scheme: str, used: NDArray[np.bool_]
-) -> list[Lane]:
+def lanes_of(codes: Codes, count: int, scheme: str, used: NDArray[np.bool_]) -> list[Lane]:
     """Pairs i < j with +1 for j, or classes with +1 for the class; two classes are one pair."""
     if scheme == "ovo" or count == 2:
         of_class = [np.flatnonzero((codes == k) & used) for k in range(count)]
@@ -71,7 +71,7 @@ class KernelTask:
 
     X: Any
     kernel: Kernel | None
-    codes: NDArray[np.intp]  # the class of every row
+    codes: Codes  # the class of every row
     classes: int
     scheme: str  # ovo or ovr
     C: float
@@ -121,11 +121,8 @@ class KernelTask:
             solver = replace(solver, cache_size=solver.cache_size / workers, n_jobs=inner)
         blocks = self._blocks(lanes, solver)
 
-        def member(lane: Lane) -> Member:
-            def make() -> tuple[KernelProblem, Choice, float]:
-                return self._problem(lane, blocks, inner), fixed(solver), self.options.tol
-
-            return make
+        def make(lane: Lane) -> tuple[KernelProblem, Choice, float]:
+            return self._problem(lane, blocks, inner), fixed(solver), self.options.tol
 
         coefs = [np.zeros(lane.rows.size) for lane in lanes]
         b, steps = np.zeros(len(lanes)), [0] * len(lanes)
@@ -139,9 +136,12 @@ class KernelTask:
             keep(0, outcome)
             return Trained(coefs, b, steps, outcome)
         members = Members(
-            make=[member(lane) for lane in lanes],
+            make=[partial(make, lane) for lane in lanes],
             rows=self.codes.size,
-            untrained=np.array([self._untrained(lane) for lane in lanes]),
+            # P of w = 0, which needs no kernel.
+            untrained=np.array(
+                [self.cost[one.rows].sum() / self.weight[one.rows].sum() for one in lanes]
+            ),
             threads=workers,
         )
         return Trained(coefs, b, steps, run_members(members, self.options, keep))
@@ -150,25 +150,18 @@ class KernelTask:
         gram: Gram
         if blocks is not None and lane.pair is not None:
             gram = PairGram(blocks, *lane.pair, self.X[lane.rows])
+        elif self.kernel is None:
+            gram = MatrixGram(self.X, lane.rows)
         else:
-            gram = self._gram(lane.rows, n_jobs)
+            gram = Points(self.kernel, self.X[lane.rows], n_jobs)
         if self.kernel is None or not self.kernel.certain:
             check_semidefinite(gram)
         if self.intercept == "regularized":
             gram = ShiftedGram(gram)
+        cost, total = self.C * self.cost[lane.rows], float(self.weight[lane.rows].sum())
         return KernelProblem(
-            gram,
-            lane.signs,
-            self.C * self.cost[lane.rows],
-            s=1.0 / self.C,
-            total_weight=float(self.weight[lane.rows].sum()),
-            intercept=self.intercept,
+            gram, lane.signs, cost, s=1.0 / self.C, total_weight=total, intercept=self.intercept
         )
-
-    def _gram(self, rows: NDArray[np.intp], n_jobs: int | None) -> Gram:
-        if self.kernel is None:
-            return MatrixGram(self.X, rows)
-        return Points(self.kernel, self.X[rows], n_jobs)
 
     def _blocks(self, lanes: Sequence[Lane], solver: KernelSolver) -> ClassBlocks | None:
         """What pairs share, where it fits into half of the cache beside them."""
@@ -184,7 +177,3 @@ class KernelTask:
         if ClassBlocks.megabytes(rows) > solver.cache_size / 2:
             return None
         return ClassBlocks(self.kernel, self.X, rows)
-
-    def _untrained(self, lane: Lane) -> float:
-        """P of w = 0, which needs no kernel."""
-        return float(self.cost[lane.rows].sum() / self.weight[lane.rows].sum())

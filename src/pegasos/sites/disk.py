@@ -255,4 +255,4 @@ class PartPasses(Passes):
 
     def restart(self) -> None:
         """The rows' variables become those of the start."""
-        self.variables[...] = self.method.begin(self.problem, self.about)
+        self.method.restart(self.problem, self.about, self.variables)

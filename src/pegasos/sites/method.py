@@ -114,6 +114,10 @@ class RowMethod(ABC):
     def begin(self, problem: Problem, about: About) -> Floats:
         """The variables of the rows of one lane at the start of a run, (variables, n)."""
 
+    def restart(self, problem: Problem, about: About, variables: Floats) -> None:
+        """Make variables those of the start."""
+        variables[...] = self.begin(problem, about)
+
     @abstractmethod
     def open(
         self, core: _core.Problem, variables: Floats, about: About, *, swapped: bool = False

@@ -141,7 +141,7 @@ class LocalPasses(Passes):
 
     def restart(self) -> None:
         """The rows' variables become those of the start."""
-        self.variables[...] = self.method.begin(self.problem, self.about)
+        self.method.restart(self.problem, self.about, self.variables)
 
 
 def one_lane(argument: Any) -> Any:

@@ -138,14 +138,14 @@ class Newton(normal.SecondOrder):
     ) -> bool:
         """Iterate; a step is an iteration, which counts as one visit of each of its rows."""
         iteration = Iteration(problem, state, self.passes(problem, state))
-        while state.seen < stop_seen and state.steps < stop_steps:
-            if work <= 0:
-                return False
-            if self.stalled(problem, state):
-                state["cursor"][:] += (problem.n, 1)
-                work -= problem.n
-                continue
-            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            while state.seen < stop_seen and state.steps < stop_steps:
+                if work <= 0:
+                    return False
+                if self.stalled(problem, state):
+                    state["cursor"][:] += (problem.n, 1)
+                    work -= problem.n
+                    continue
                 work -= iteration.visit_range()
         return True
 

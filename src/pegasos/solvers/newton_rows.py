@@ -79,11 +79,15 @@ class NewtonRows(RowMethod):
     passes: ClassVar[Mapping[str, Pass]] = PASSES
     point: ClassVar[int] = 0  # slacks are those of w and b
 
-    def begin(self, problem: Problem, about: About) -> Floats:  # noqa: ARG002
+    def begin(self, problem: Problem, about: About) -> Floats:
         """The slacks of w = 0."""
         rows = np.zeros((_core.Newton.ARRAYS, problem.n))
-        rows[0] = problem.offsets()[:, 0]
+        self.restart(problem, about, rows)
         return rows
+
+    def restart(self, problem: Problem, about: About, variables: Floats) -> None:  # noqa: ARG002
+        """Those again; changes are of the next direction."""
+        variables[0] = problem.offsets()[:, 0]
 
     def open(
         self,

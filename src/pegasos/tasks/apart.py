@@ -21,12 +21,11 @@ from pegasos.run.history import Record, asked_to_stop
 from pegasos.run.interrupt import Interruption
 from pegasos.run.outcome import Outcome
 from pegasos.run.side_by_side import in_chains
-from pegasos.sites.placed import Fold
-from pegasos.tasks.labels import Codes
-from pegasos.tasks.lanes import one_vs_rest
-from pegasos.tasks.path import KEPT_BYTES, Path, Score
-from pegasos.tasks.training import Task, Training, pair_threads
+from pegasos.tasks.lanes import class_weights, one_vs_rest
+from pegasos.tasks.path import Path, Walk
+from pegasos.tasks.training import Task, pair_threads
 from pegasos.util import threads
+from pegasos.util.classes import Codes
 
 
 class Apart:
@@ -34,38 +33,25 @@ class Apart:
 
     interruption: Interruption
 
-    def __init__(
-        self,
-        training: Training,
-        task: Task,
-        Cs: Floats,
-        folds: list[Fold],
-        score: Score,
-        *,
-        patience: int | None,
-        keep_models: bool,
-    ) -> None:
+    def __init__(self, walk: Walk, task: Task) -> None:
         """Nothing is trained yet."""
-        self.training, self.task, self.Cs, self.folds = training, task, Cs, folds
-        self.score, self.patience = score, patience
-        self.keys: list[Any] = task.pairs or list(range(len(folds)))
+        assert isinstance(walk.folds, list)
+        self.training, self.task, self.Cs, self.folds = walk.training, task, walk.Cs, walk.folds
+        self.score, self.patience, self.path = walk.score, walk.patience, walk.path()
+        self.keys: list[Any] = task.pairs or list(range(len(self.folds)))
         if task.pairs:
-            total = pair_threads(training, task)
+            total = pair_threads(self.training, task)
         else:
-            total = threads.resolve(training.n_jobs, task.values * task.lanes * len(folds))
+            work = task.values * task.lanes * len(self.folds)
+            total = threads.resolve(self.training.n_jobs, work)
         self.workers = min(total, len(self.keys))
         self.inner = max(1, total // len(self.keys))
-        self.first_hopeless = int(Cs.size)
+        self.first_hopeless = int(self.Cs.size)
         self.asked = False
         self.duals: dict[tuple[Any, int], Floats] = {}
-        self.done = [[threading.Event() for _ in self.keys] for _ in Cs]
+        self.done = [[threading.Event() for _ in self.keys] for _ in self.Cs]
         self.lock = threading.Lock()
-        shape = (Cs.size, len(folds))
-        self.waiting = np.full(shape, len(task.pairs) or 1)
-        self.scores, self.epochs, self.seconds = np.full(shape, np.nan), *np.zeros((2, *shape))
-        self.proof = Certificate(*np.full((3, *shape, task.lanes), np.nan))
-        size = task.lanes * (task.X.shape[1] + 1)
-        self.keep = keep_models or 8 * size * self.scores.size <= KEPT_BYTES
+        self.waiting = np.full(self.path.scores.shape, len(task.pairs) or 1)
         self.models: dict[tuple[int, int], tuple[Floats, Floats]] = {}
         self.problems: dict[Any, Problem] = {}
         if not task.pairs:
@@ -81,36 +67,30 @@ class Apart:
         count, steps = len(self.keys), int(self.Cs.size)
         with Interruption() as self.interruption:
             in_chains(count, steps, self.unit, self.workers, self.interruption, in_step=in_step)
-        return self.path()
+        ended = None
+        if self.asked or self.interruption.requested:
+            ended = "callback" if self.asked else "interrupted"
+        elif options.late:
+            ended = "max_time"
+        return replace(self.path, ended=ended)
 
     def _base(self, task: Task, jobs: int) -> Problem:
         """All lanes over all rows."""
-        lanes = one_vs_rest(np.ones(task.classes.size))
         training = replace(self.training, C=float(self.Cs[0]), lam=None)
-        labels = lanes.labels(task.codes)
-        return training.problem(
-            task.X, labels, lanes.positive, lanes.negative, task.sample_weight, jobs
-        )
+        return task.of_lanes(training, one_vs_rest(np.ones(task.classes.size)), jobs)
 
     def unit(self, c: int, place: int) -> None:
         """One unit of work, on any thread."""
         key = self.keys[place]
         try:
-            if not self.over(c):
+            late = self.training.options.late or self.interruption.requested
+            if not late and not self.hopeless(c):
                 self.train_pair(c, key) if self.task.pairs else self.train_fold(c, key)
         except BaseException:
             for later in self.done[c:]:  # nobody is to wait for what will not come
                 later[place].set()
             raise
         self.done[c][place].set()
-
-    def over(self, c: int) -> bool:
-        """Whether no more units are to begin."""
-        return self.late() or self.interruption.requested or self.hopeless(c)
-
-    def late(self) -> bool:
-        """Whether ``max_time`` is over."""
-        return self.training.options.late
 
     def hopeless(self, c: int) -> bool:
         """Whether ``patience`` is at its end: decided by the scores of all smaller C but the last.
@@ -122,7 +102,7 @@ class Apart:
         for event in self.done[c - 2]:
             event.wait()
         if c < self.first_hopeless:
-            path = self.path(c - 1)
+            path = self.path.first(c - 1)
             mean, best = path.mean, path.best()
             if (mean[-self.patience :] < mean[best] - path.error[best]).all():
                 self.first_hopeless = c
@@ -138,25 +118,22 @@ class Apart:
         """The lane of a pair, in all folds."""
         task = self.task.of_pair(*pair)
         base = self._base(task, self.inner)
-        rows = np.sort(np.concatenate([self.task.rows_of[k] for k in pair]))
+        rows = self.task.rows_of_pair(*pair)
         column = self.task.pairs.index(pair)
         for fold in range(len(self.folds)):
-            problem = self.masked(base, task.codes, fold, rows, list(pair))
+            problem = self.masked(base, task.codes, fold, rows, pair)
             self.train(c, fold, slice(column, column + 1), problem, pair)
 
     def masked(
-        self,
-        base: Problem,
-        codes: Codes,
-        fold: int,
-        rows: Any = slice(None),
-        classes: Any = slice(None),
+        self, base: Problem, codes: Codes, fold: int, rows: Any = slice(None), pair: Any = None
     ) -> Problem:
-        """The lanes without the rows that the fold holds out; of some rows and classes only."""
-        train = self.folds[fold][0]
-        held_out = np.ones(self.task.codes.size, dtype=bool)
+        """The lanes without the rows that the fold holds out; of some rows, those of a pair."""
+        task, train = self.task, self.folds[fold][0]
+        held_out = np.ones(task.codes.size, dtype=bool)
         held_out[train] = False
-        lanes = one_vs_rest(self.task.weights(train)[classes])
+        weight = None if task.sample_weight is None else task.sample_weight[train]
+        weights = class_weights(task.class_weight, task.classes, task.codes[train], weight)
+        lanes = one_vs_rest(weights if pair is None else weights[list(pair)])
         labels = lanes.labels(codes)
         labels[held_out[rows]] = 0
         problem = base.with_labels(labels, lanes.positive, lanes.negative, self.inner)
@@ -180,21 +157,23 @@ class Apart:
                 return  # no score for half a fit
             W[:, columns[kept]], b[columns[kept]] = outcome.W, outcome.b
         with self.lock:
-            self.proof = self.proof.replaced((c, fold, columns), Certificate(0.0, 0.0, 0.0))
+            self.path.prove((c, fold, columns), Certificate(0.0, 0.0, 0.0))
             if kept.size:
-                self.proof = self.proof.replaced((c, fold, columns[kept]), outcome.certificate)
-                self.epochs[c, fold] += outcome.epochs
-            self.seconds[c, fold] += time.perf_counter() - began
+                self.path.prove((c, fold, columns[kept]), outcome.certificate)
+                self.path.epochs[c, fold] += outcome.epochs
+            self.path.seconds[c, fold] += time.perf_counter() - began
             self.waiting[c, fold] -= 1
             complete = self.waiting[c, fold] == 0
         if complete:
-            self.finish(c, fold)
+            del self.models[c, fold]
+            self.path.scores[c, fold] = self.score(fold, W[:-1].T, b) if self.score else 0.0
+            self.path.keep((c, fold), W, b)
 
     def models_of(self, c: int, fold: int) -> tuple[Floats, Floats]:
         """Weights and intercepts, which lanes are put into."""
         with self.lock:
             if (c, fold) not in self.models:
-                W = np.zeros((self.task.X.shape[1] + 1, self.task.lanes))
+                W = np.zeros((self.task.features + 1, self.task.lanes))
                 self.models[c, fold] = W, np.zeros(self.task.lanes)
             return self.models[c, fold]
 
@@ -233,34 +212,3 @@ class Apart:
         self.asked |= stop
         self.interruption.requested |= stop
         return stop
-
-    def finish(self, c: int, fold: int) -> None:
-        """Score a model that is complete."""
-        W, b = self.models[c, fold]
-        self.scores[c, fold] = self.score(fold, W[:-1].T, b)
-        if not self.keep:
-            del self.models[c, fold]
-
-    def path(self, count: int | None = None) -> Path:
-        """What is known of the first ``count`` values of C."""
-        coef = intercept = None
-        if count is None and self.keep:
-            size = (*self.scores.shape, self.task.lanes)
-            coef, intercept = np.zeros((*size, self.task.X.shape[1])), np.zeros(size)
-            for at, (W, b) in self.models.items():
-                coef[at], intercept[at] = W[:-1].T, b
-        ended = None
-        if self.asked or self.interruption.requested:
-            ended = "callback" if self.asked else "interrupted"
-        elif self.late():
-            ended = "max_time"
-        return Path(
-            C=self.Cs[:count],
-            scores=self.scores[:count].copy(),
-            certificate=self.proof.lane(slice(count)),
-            epochs=self.epochs[:count].copy(),
-            seconds=self.seconds[:count].copy(),
-            coef=coef,
-            intercept=intercept,
-            ended=ended,
-        )

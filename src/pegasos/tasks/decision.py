@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -25,7 +27,7 @@ def products(X: Any, coef: Any, intercept: Floats) -> Floats:
         scores = scores.toarray() if sparse.issparse(scores) else np.asarray(scores)
         return scores.astype(np.float64, copy=False) + intercept
     out = np.empty((X.shape[0], coef.shape[0]))
-    for lo, hi in row_blocks(X.shape[0], X.shape[1]):
+    for lo, hi in _row_blocks(X.shape[0], X.shape[1]):
         np.matmul(X[lo:hi], transposed, out=out[lo:hi])
     out += intercept
     return out
@@ -34,11 +36,21 @@ def products(X: Any, coef: Any, intercept: Floats) -> Floats:
 def decision(X: Any, coef: Any, intercept: Floats, classes: int, pairs: bool) -> Floats:
     """The scores of classes, or of labels: those of the lanes, or the votes of pairs."""
     if pairs and classes > 2:
-        return votes(X, coef, intercept, classes)
+        return from_scores(X, coef, intercept, classes, partial(counted_votes, classes=classes))
     return products(X, coef, intercept)
 
 
-def row_blocks(rows: int, columns: int) -> list[tuple[int, int]]:
+def from_scores(
+    X: Any, coef: Any, intercept: Floats, columns: int, made: Callable[[Floats], Floats]
+) -> Floats:
+    """(n, columns) of what is made of scores (m, lanes), a block of rows at a time."""
+    out = np.empty((X.shape[0], columns))
+    for lo, hi in _row_blocks(X.shape[0], max(columns, coef.shape[0])):
+        out[lo:hi] = made(products(X[lo:hi], coef, intercept))
+    return out
+
+
+def _row_blocks(rows: int, columns: int) -> list[tuple[int, int]]:
     """Ranges of rows with some megabytes of ``columns`` float64 values each."""
     step = max(1, _BLOCK_BYTES // (8 * max(1, columns)))
     return [(lo, min(rows, lo + step)) for lo in range(0, rows, step)]
@@ -54,16 +66,8 @@ def voted(scores: Floats, classes: int) -> NDArray[np.intp]:
     return chosen(counted_votes(scores, classes))
 
 
-def votes(X: Any, coef: Any, intercept: Floats, classes: int) -> Floats:
-    """Votes of the pairs of classes i < j, ties broken by the summed scores."""
-    out = np.empty((X.shape[0], classes))
-    for lo, hi in row_blocks(X.shape[0], coef.shape[0]):
-        out[lo:hi] = counted_votes(products(X[lo:hi], coef, intercept), classes)
-    return out
-
-
 def counted_votes(scores: Floats, classes: int) -> Floats:
-    """(n, classes) from the scores (n, pairs) of the pairs i < j.
+    """(n, classes): votes of the pairs i < j, by their scores (n, pairs).
 
     A pair with a positive score votes for j, else for i. The sum of a class's scores, squeezed to
     less than half a vote in size, is added to its votes.

@@ -13,11 +13,11 @@ from pegasos.problem import Problem
 from pegasos.run.history import History, Record
 from pegasos.run.outcome import Outcome, StopReason
 from pegasos.sites.placed import Placed
-from pegasos.tasks.labels import class_weights
+from pegasos.tasks.lanes import class_weights
 from pegasos.tasks.training import Training
 from pegasos.util import sparse
 
-_BLOCK_BYTES = 1 << 29  # of weights and duals
+BLOCK_BYTES = 1 << 29  # of weights and duals
 _GROUP = 16  # lanes that read a row together
 _SPARSE = 1 / 3  # share of weights other than 0 below which a sparse matrix is smaller
 
@@ -47,30 +47,34 @@ def train_labels(
     sample_weight: Floats | None,
     class_weight: Any,
     prune: float | None,
+    block_bytes: int = BLOCK_BYTES,
 ) -> Labels:
     """A model for each column of ``indicator`` (n, labels), dense or CSC, of zeros and ones.
 
     X are rows here, or those of a site, which then has their weights, too. A label that all rows
-    have, or none, is not trained: its score is 1 or -1 for any row.
+    have, or none, is not trained: its score is 1 or -1 for any row. Labels whose weights and duals
+    take ``block_bytes`` are trained together.
     """
     count = indicator.shape[1]
     rows = X if isinstance(X, Placed) else _Here(X, sample_weight)
     walk = _Blocks(training, count, rows.n)
-    size = _block_size(rows.n, rows.features)
+    label_bytes = 17 * rows.n + 40 * rows.features  # its duals, and its weights a few times over
+    size = max(_GROUP, int(block_bytes / label_bytes) // _GROUP * _GROUP)
     for first in range(0, count, size):
         lanes = np.arange(first, min(count, first + size))
         labels = _signs(indicator, lanes)
         positive, negative = _weights(labels, class_weight, sample_weight)
         counted = labels if sample_weight is None else labels[sample_weight[:, 0] > 0]
-        trained = (counted > 0).any(axis=0) & (counted < 0).any(axis=0)
-        walk.intercept[lanes] = np.where((counted > 0).any(axis=0), 1.0, -1.0)
+        some = (counted > 0).any(axis=0)
+        trained = some & (counted < 0).any(axis=0)
+        walk.intercept[lanes] = np.where(some, 1.0, -1.0)
         weights: Any = np.zeros((lanes.size, rows.features))
-        kept, sides = lanes[trained], (positive[trained], negative[trained])
+        kept, signs = lanes[trained], np.ascontiguousarray(labels[:, trained])
+        positive, negative = positive[trained], negative[trained]
         if walk.ended:
-            walk.leave_out(kept, labels[:, trained], *sides, sample_weight)
+            walk.leave_out(kept, signs, positive, negative, sample_weight)
         elif kept.size:
-            chosen = np.ascontiguousarray(labels[:, trained])
-            problem = rows.signed(training, chosen, *sides)
+            problem = rows.signed(training, signs, positive, negative)
             own = training.options.of(f"{first}")
             outcome = training.run(problem, replace(own, keep_duals=prune is not None))
             walk.add(kept, outcome)
@@ -118,16 +122,12 @@ class _Blocks:
         self.last: Outcome | None = None
 
     def leave_out(
-        self,
-        lanes: NDArray[np.intp],
-        labels: NDArray[np.int8],
-        positive: Floats,
-        negative: Floats,
+        self, lanes: NDArray[np.intp], signs: NDArray[np.int8], positive: Floats, negative: Floats,
         sample_weight: Floats | None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Labels that a limit left untrained: w = 0, and nothing is proven."""
         weight = np.ones(self.rows) if sample_weight is None else sample_weight[:, 0]
-        ups, downs = weight @ (labels > 0), weight @ (labels < 0)
+        ups, downs = weight @ (signs > 0), weight @ (signs < 0)
         self.intercept[lanes] = 0.0
         cost = positive * ups + negative * downs
         self.before[lanes] = cost / (ups + downs)
@@ -187,24 +187,12 @@ class _Blocks:
             )  # fmt: skip
             pruning = Pruning(self.kept / max(1, self.all), self.before, float(rise.max()))
         outcome = Outcome(
-            W=np.zeros((0, 0)),
-            b=self.intercept,
-            duals=None,
-            certificate=self.proof,
-            history=History(self.records),
-            stop_reason=self.ended or self.reason,
-            seconds=self.training.options.seconds(),
-            epochs=self.epochs,
-            solver=self.last.solver,
-            reason=self.last.reason,
-            certifying=self.certifying,
-        )
+            W=np.zeros((0, 0)), b=self.intercept, duals=None, certificate=self.proof,
+            history=History(self.records), stop_reason=self.ended or self.reason,
+            seconds=self.training.options.seconds(), epochs=self.epochs, solver=self.last.solver,
+            reason=self.last.reason, certifying=self.certifying,
+        )  # fmt: skip
         return Labels(coef, outcome, pruning)
-
-
-def _block_size(n: int, d: int) -> int:
-    """Labels trained together: their duals, and weights a few times over."""
-    return max(_GROUP, int(_BLOCK_BYTES / (17 * n + 40 * d)) // _GROUP * _GROUP)
 
 
 def _signs(indicator: Any, lanes: NDArray[np.intp]) -> NDArray[np.int8]:
@@ -218,11 +206,9 @@ def _weights(
     labels: NDArray[np.int8], class_weight: Any, sample_weight: Floats | None
 ) -> tuple[Floats, Floats]:
     """The weights of rows with and without each label; a dict weighs 1 and 0."""
-    classes = np.array([0, 1])
-    weight = None if sample_weight is None else sample_weight[:, 0]
     if class_weight is None:
         return np.ones(labels.shape[1]), np.ones(labels.shape[1])
-    pairs = np.array(
-        [class_weights(class_weight, classes, (y > 0).astype(np.intp), weight) for y in labels.T]
-    )
+    classes = np.array([0, 1])
+    codes = (labels > 0).view(np.uint8)
+    pairs = np.array([class_weights(class_weight, classes, own, sample_weight) for own in codes.T])
     return pairs[:, 1].copy(), pairs[:, 0].copy()

@@ -1,7 +1,7 @@
 """Which tasks a site does, and the words that refuse the others.
 
 A task is asked for by an option of an estimator, by y, or by the method that is called. Estimators
-refuse what is not done with the same words that ``pegasos.offered`` shows.
+refuse what is not done with the same words that docs/offered.md shows.
 """
 
 from __future__ import annotations

@@ -20,10 +20,6 @@ from pegasos.rows import as_rows
 from pegasos.tasks.lanes import one_vs_rest
 
 
-def _nothing() -> Floats:
-    return np.zeros((0, 0))
-
-
 @dataclass
 class Online:
     """A lane for each class against the rest; of two classes one, positive for the second.
@@ -38,26 +34,22 @@ class Online:
     features: int
     classes: NDArray[Any]
     rows: int = 0  # that came
-    U: Floats = field(default_factory=_nothing)  # (d + 1, padded lanes): lam t w
-    t: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    U: Floats = field(init=False)  # (d + 1, padded lanes): lam t w
+    t: NDArray[np.int64] = field(init=False)
     # The sum of w over the steps is total u - late.
-    total: Floats = field(default_factory=lambda: np.zeros(0))  # of 1 / (lam t)
-    late: Floats = field(default_factory=_nothing)
+    total: Floats = field(init=False)  # of 1 / (lam t)
+    late: Floats = field(init=False)
 
     def __post_init__(self) -> None:
         """Begin at w = 0."""
-        if not self.U.size:
-            self._begin()
+        shape = self.features + 1, _core.padded_lanes(self.lanes)
+        self.U, self.late = np.zeros(shape), np.zeros(shape)
+        self.t, self.total = np.zeros(self.lanes, dtype=np.int64), np.zeros(self.lanes)
 
     @property
     def lanes(self) -> int:
         """How many there are."""
         return 1 if self.classes.size == 2 else int(self.classes.size)
-
-    def _begin(self) -> None:
-        shape = self.features + 1, _core.padded_lanes(self.lanes)
-        self.U, self.late = np.zeros(shape), np.zeros(shape)
-        self.t, self.total = np.zeros(self.lanes, dtype=np.int64), np.zeros(self.lanes)
 
     def know(self, classes: NDArray[Any]) -> None:
         """Take more classes: each new one starts a lane, at w = 0.
@@ -71,7 +63,7 @@ class Online:
         lanes = [(-1.0 if two and k == 0 else 1.0, 0 if two else k) for k in range(len(known))]
         U, late, t, total = self.U, self.late, self.t, self.total
         self.classes = classes
-        self._begin()
+        self.__post_init__()
         wanted = enumerate(classes.tolist())
         if classes.size == 2:
             first, second = classes.tolist()

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from pegasos.losses import Hinge, Loss
-from pegasos.problem import Intercept
 from pegasos.run.limits import Limits
 from pegasos.run.options import RunOptions
-from pegasos.solve import check_loss, check_scaling, check_tol, resolve_intercept
+from pegasos.solve import check_loss, check_tol, resolve_intercept
 from pegasos.solvers import Solver, by_name
 from pegasos.tasks.training import Training
 from pegasos.util.arguments import functions
@@ -35,37 +34,10 @@ def checked_training(
     began: float,
 ) -> Training:
     """How to train; raises for options that are none, or contradict each other."""
-    check_loss(loss)
     if multi_class not in SCHEMES:
         raise ValueError(f"multi_class must be one of {', '.join(SCHEMES)}, got {multi_class!r}")
     config = by_name(solver)
     lost = check_loss(loss, config)
-    limits = _limits(config, max_iter, max_time)
-    joint = multi_class == "crammer_singer"
-    if joint:
-        _check_joint(solver, lost, intercept)
-    mode = _intercept(intercept, fit_intercept, config, intercept_scaling, joint)
-    check_scaling(mode, intercept_scaling)
-    return Training(
-        solver=config,
-        loss=lost,
-        intercept=mode,
-        intercept_scaling=intercept_scaling,
-        C=C if lam is None else None,
-        lam=lam,
-        n_jobs=n_jobs,
-        options=RunOptions(
-            tol=check_tol(tol),
-            limits=limits,
-            seed=seed,
-            callbacks=functions("callbacks", callbacks),
-            began=began,
-            keep_duals=False,
-        ),
-    )
-
-
-def _limits(config: Solver | None, max_iter: float | None, max_time: float | None) -> Limits:
     try:
         limits = Limits(max_time=max_time, max_epochs=max_iter)
     except ValueError as error:
@@ -74,24 +46,24 @@ def _limits(config: Solver | None, max_iter: float | None, max_time: float | Non
         if limits.none:
             limits = Limits(max_epochs=config.default_epochs)
         config.check_limits(limits)
-    return limits
-
-
-def _intercept(
-    intercept: str,
-    fit_intercept: bool,
-    config: Solver | None,
-    intercept_scaling: float,
-    joint: bool,
-) -> Intercept:
-    if fit_intercept:
-        mode = resolve_intercept(intercept, config, intercept_scaling)
-        return "regularized" if joint and intercept == "auto" else mode
-    if intercept not in ("auto", "none"):
+    joint = multi_class == "crammer_singer"
+    if joint:
+        _check_joint(solver, lost, intercept)
+    if not fit_intercept and intercept not in ("auto", "none"):
         raise ValueError(
             f"fit_intercept=False contradicts intercept={intercept!r}; drop one of them"
         )
-    return "none"
+    mode = resolve_intercept(intercept if fit_intercept else "none", config, intercept_scaling)
+    if joint and mode == "free":
+        mode = "regularized"
+    options = RunOptions(
+        tol=check_tol(tol), limits=limits, seed=seed, callbacks=functions("callbacks", callbacks),
+        began=began, keep_duals=False,
+    )  # fmt: skip
+    return Training(
+        solver=config, loss=lost, intercept=mode, intercept_scaling=intercept_scaling,
+        C=C if lam is None else None, lam=lam, n_jobs=n_jobs, options=options,
+    )  # fmt: skip
 
 
 def _check_joint(solver: str | Solver, loss: Loss, intercept: str) -> None:

@@ -7,17 +7,42 @@ many folds are lanes of one run (``tasks.together``).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from pegasos.certificate import Certificate, Floats
+from pegasos.sites.placed import Folds
+from pegasos.tasks.training import AnyTask, Training
 
 Score = Callable[[int, Floats, Floats], float]
 """The score of a fold by its number, coefficients (lanes, d) and intercepts (lanes,)."""
 
-KEPT_BYTES = 1 << 28  # of coefficients
+_KEPT_BYTES = 1 << 28  # of coefficients
+
+
+@dataclass(frozen=True)
+class Walk:
+    """What is asked: every fold (train, test) is trained and scored at every C.
+
+    ``patience``: stop after so many C in a row with scores more than a standard error below the
+    best. ``keep_models`` keeps the coefficients whatever they take. Without ``score`` nothing is
+    scored here; rows that are elsewhere are scored there by their accuracy.
+    """
+
+    training: Training
+    task: AnyTask
+    Cs: Floats  # which increase
+    folds: Folds
+    score: Score | None = None
+    patience: int | None = None
+    keep_models: bool = False
+
+    def path(self) -> Path:
+        """A path of which nothing is known yet."""
+        task, Cs = self.task, self.Cs
+        return Path.begin(Cs, len(self.folds), task.lanes, task.features, keep=self.keep_models)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +62,35 @@ class Path:
     coef: Floats | None = field(repr=False)
     intercept: Floats | None = field(repr=False)
     ended: str | None = None  # what left some of it out: interrupted, callback or max_time
+
+    @classmethod
+    def begin(cls, Cs: Floats, folds: int, lanes: int, features: int, *, keep: bool) -> Path:
+        """Nothing is known yet; arrays are written to. ``keep`` the models whatever they take."""
+        shape, size = (Cs.size, folds), (Cs.size, folds, lanes)
+        kept = keep or 8 * np.prod(size) * (features + 1) <= _KEPT_BYTES
+        return cls(
+            C=Cs,
+            scores=np.full(shape, np.nan),
+            certificate=Certificate(*np.full((3, *size), np.nan)),
+            epochs=np.zeros(shape),
+            seconds=np.zeros(shape),
+            coef=np.zeros((*size, features)) if kept else None,
+            intercept=np.zeros(size) if kept else None,
+        )
+
+    def prove(self, at: Any, part: Certificate) -> None:
+        """Take note of certificates, at any index of (C, fold, lane)."""
+        for name in ("primal", "dual", "rounding"):
+            getattr(self.certificate, name)[at] = getattr(part, name)
+
+    def keep(self, cell: tuple[int, int], W: Floats, b: Floats) -> None:
+        """Keep a model, W (d + 1, lanes), if models are kept."""
+        if self.coef is not None and self.intercept is not None:
+            self.coef[cell], self.intercept[cell] = W[:-1].T, b
+
+    def first(self, count: int) -> Path:
+        """That of the first values of C."""
+        return replace(self, C=self.C[:count], scores=self.scores[:count])
 
     def __len__(self) -> int:
         """The number of values of C."""

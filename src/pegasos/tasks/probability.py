@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from typing import Any, Protocol
 
@@ -17,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pegasos.certificate import Floats
-from pegasos.tasks.decision import products, row_blocks
+from pegasos.tasks.decision import from_scores
 
 METHODS = ("sigmoid", "isotonic")
 ENOUGH_ROWS = 1000  # for an isotonic curve: with fewer, two parameters are safer
@@ -126,11 +127,8 @@ def class_probabilities(
     pairs: bool,
 ) -> Floats:
     """(n, classes), rows of sum 1, a block of rows at a time."""
-    out = np.empty((X.shape[0], classes))
-    for lo, hi in row_blocks(X.shape[0], classes**2 if pairs else classes):
-        scores = products(X[lo:hi], coef, intercept)
-        out[lo:hi] = probabilities(calibrators, scores, classes, pairs)
-    return out
+    made = partial(probabilities, calibrators, classes=classes, pairs=pairs)
+    return from_scores(X, coef, intercept, classes, made)
 
 
 def probabilities(

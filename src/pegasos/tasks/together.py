@@ -12,15 +12,13 @@ from functools import partial
 
 import numpy as np
 
-from pegasos.certificate import Certificate, Floats
 from pegasos.problem import Problem
 from pegasos.run.outcome import Outcome
 from pegasos.sites.errors import InterruptedSiteError, SiteFailedError
-from pegasos.sites.placed import Folds
 from pegasos.tasks.decision import voted
 from pegasos.tasks.lanes import in_folds
-from pegasos.tasks.path import KEPT_BYTES, Path
-from pegasos.tasks.training import PlacedTask, Training
+from pegasos.tasks.path import Path, Walk
+from pegasos.tasks.training import PlacedTask
 
 _ENDS = ("interrupted", "callback", "max_time", "cluster_failed")
 
@@ -31,23 +29,14 @@ Cell = tuple[int, int]
 class Together:
     """Trains every fold at every C, many in a run; scores are accuracies."""
 
-    def __init__(
-        self, training: Training, task: PlacedTask, Cs: Floats, folds: Folds, *, keep_models: bool
-    ) -> None:
+    def __init__(self, walk: Walk, task: PlacedTask) -> None:
         """Nothing is trained yet."""
-        self.task, self.Cs = task, Cs
-        self.training = replace(training, options=replace(training.options, scalar=False))
-        self.rows = task.rows.in_folds(folds)
-        self.count, self.lanes = len(folds), task.lanes
+        self.task, self.Cs, self.path = task, walk.Cs, walk.path()
+        options = replace(walk.training.options, scalar=False)
+        self.training = replace(walk.training, options=options)
+        self.rows = task.rows.in_folds(walk.folds)
+        self.count, self.lanes = len(walk.folds), task.lanes
         self.tables = [task.table(task.weights(totals)) for totals in self.rows.fold_totals()]
-        shape = (Cs.size, self.count)
-        self.scores, (self.epochs, self.seconds) = np.full(shape, np.nan), np.zeros((2, *shape))
-        self.proof = Certificate(*np.full((3, *shape, self.lanes), np.nan))
-        size = (*shape, self.lanes)
-        self.coef: Floats | None = None
-        if keep_models or 8 * np.prod(size) * (task.features + 1) <= KEPT_BYTES:
-            self.coef = np.zeros((*size, task.features))
-        self.intercept = np.zeros(size)
         self.ended: str | None = None
         self.problem: Problem | None = None
 
@@ -59,7 +48,7 @@ class Together:
             self.ended = "interrupted"
         except SiteFailedError:
             self.ended = "cluster_failed"
-        return self.path()
+        return replace(self.path, ended=self.ended)
 
     def batches(self) -> list[list[Cell]]:
         """The fits of every run, smaller C first."""
@@ -101,17 +90,7 @@ class Together:
         seconds = (time.perf_counter() - began) / len(cells)
         for i, cell in enumerate(cells):
             own = slice(i * self.lanes, (i + 1) * self.lanes)
-            self.proof = self.proof.replaced(cell, outcome.certificate.lane(own))
-            self.scores[cell], self.epochs[cell] = found[i], outcome.epochs
-            self.seconds[cell] = seconds
-            self.intercept[cell] = outcome.b[own]
-            if self.coef is not None:
-                self.coef[cell] = outcome.W[:-1, own].T
-
-    def path(self) -> Path:
-        """What is known."""
-        return Path(
-            C=self.Cs, scores=self.scores, certificate=self.proof, epochs=self.epochs,
-            seconds=self.seconds, coef=self.coef,
-            intercept=None if self.coef is None else self.intercept, ended=self.ended,
-        )  # fmt: skip
+            self.path.prove(cell, outcome.certificate.lane(own))
+            self.path.scores[cell], self.path.epochs[cell] = found[i], outcome.epochs
+            self.path.seconds[cell] = seconds
+            self.path.keep(cell, outcome.W[:, own], outcome.b[own])

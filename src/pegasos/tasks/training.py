@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, cast
 
 import numpy as np
@@ -14,16 +15,18 @@ from pegasos.certificate import Certificate, Floats
 from pegasos.crammer_singer import as_joint
 from pegasos.losses import Loss
 from pegasos.problem import Intercept, Problem, make_problem
+from pegasos.run.checkpoint.saving import Saving
 from pegasos.run.options import RunOptions
 from pegasos.run.outcome import Outcome
-from pegasos.run.side_by_side import Member, Members, run_any, run_columns
+from pegasos.run.side_by_side import Members, run_any, run_columns
 from pegasos.sites.placed import Folds, HeldOut, Placed
+from pegasos.solve import saved_options
 from pegasos.solvers import Choice, CrammerSinger, InteriorPoint, Solver, choice_of
 from pegasos.solvers.auto import TINY_VALUES
 from pegasos.tasks.decision import products
-from pegasos.tasks.labels import Codes, class_weights
-from pegasos.tasks.lanes import OfClasses, one_vs_rest
+from pegasos.tasks.lanes import ClassLanes, OfClasses, class_weights, one_vs_rest
 from pegasos.util import sparse, threads
+from pegasos.util.classes import Codes
 
 # Tiny problems are solved to this by InteriorPoint whatever tol says: it costs milliseconds, and
 # results then agree to nearly all digits.
@@ -54,6 +57,27 @@ class Training:
             return replace(self, lam=self.lam / strength)
         return replace(self, C=None if self.C is None else self.C * strength)
 
+    def saved(
+        self,
+        stack: ExitStack,
+        saving: Saving,
+        data: tuple[Any, Any, Any],
+        parameters: dict[str, Any],
+        *,
+        drawn: bool = False,
+        command: dict[str, Any] | None = None,
+    ) -> Training:
+        """The same with its checkpoint (``solve.saved_options``); ``parameters`` are the others."""
+        own = {
+            "C": self.C, "lam": self.lam, "loss": self.loss.name, "solver": self.solver or "auto",
+            "intercept": self.intercept, "intercept_scaling": self.intercept_scaling,
+        }  # fmt: skip
+        options = saved_options(
+            stack, saving, self.options, (*data, self.n_jobs), own | parameters, drawn=drawn,
+            command=command,
+        )  # fmt: skip
+        return replace(self, options=options)
+
     def problem(
         self,
         X: Any,
@@ -65,29 +89,21 @@ class Training:
     ) -> Problem:
         """The lanes over X."""
         return make_problem(
-            X,
-            labels,
-            lam=self.lam,
-            C=self.C,
-            intercept=self.intercept,
-            intercept_scaling=self.intercept_scaling,
-            sample_weight=sample_weight,
-            positive=positive,
-            negative=negative,
-            loss=self.loss,
+            X, labels, lam=self.lam, C=self.C, intercept=self.intercept,
+            intercept_scaling=self.intercept_scaling, sample_weight=sample_weight,
+            positive=positive, negative=negative, loss=self.loss,
             n_jobs=self.n_jobs if n_jobs is None else n_jobs,
-        )
+        )  # fmt: skip
 
     def plan(self, problem: Problem) -> tuple[Choice, float]:
         """What is to solve the problem, and to what tolerance."""
-        choice = Choice(CrammerSinger(), "all classes are one problem")
-        if not problem.joint:
-            choice = choice_of(self.solver, problem, self.options.tol)
-        if self.announce is not None:
-            self.announce(problem, choice)
         tol = self.options.tol
         if problem.joint:
-            return choice, tol
+            choice = Choice(CrammerSinger(), "all classes are one problem")
+        else:
+            choice = choice_of(self.solver, problem, tol)
+        if self.announce is not None:
+            self.announce(problem, choice)
         values = problem.n * problem.rows.row_size * problem.lanes
         tiny = values <= TINY_VALUES and isinstance(choice.solver, InteriorPoint)
         tiny &= problem.site.here  # elsewhere passes take milliseconds each
@@ -135,47 +151,33 @@ class Task(OfClasses):
     @cached_property
     def class_weights(self) -> Floats:
         """The weight of each class, as it is in all rows."""
-        return self.weights()
+        return class_weights(self.class_weight, self.classes, self.codes, self.sample_weight)
 
-    def weights(self, rows: NDArray[np.intp] | None = None) -> Floats:
-        """The same, as it is in some of the rows."""
-        codes, weight = self.codes, self.sample_weight
-        if rows is not None:
-            codes, weight = codes[rows], None if weight is None else weight[rows]
-        return class_weights(self.class_weight, self.classes, codes, weight)
+    def rows_of_pair(self, i: int, j: int) -> NDArray[np.intp]:
+        """Those of two classes, in order."""
+        return np.sort(np.concatenate([self.rows_of[i], self.rows_of[j]]))
+
+    def of_rows(self, rows: NDArray[np.intp]) -> Task:
+        """The task of some of the rows, which are copied."""
+        weight = None if self.sample_weight is None else self.sample_weight[rows]
+        return replace(self, X=self.X[rows], codes=self.codes[rows], sample_weight=weight)
 
     def of_pair(self, i: int, j: int) -> Task:
-        """The task of two classes, on a copy of their rows."""
-        rows = np.sort(np.concatenate([self.rows_of[i], self.rows_of[j]]))
-        return replace(
-            self,
-            X=self.X[rows],
-            classes=self.classes[[i, j]],
-            codes=(self.codes[rows] == j).astype(np.intp),
-            sample_weight=None if self.sample_weight is None else self.sample_weight[rows],
-        )
+        """The task of two classes, which weigh as they do in all rows."""
+        pair, classes = self.of_rows(self.rows_of_pair(i, j)), self.classes[[i, j]]
+        weights = dict(zip(classes.tolist(), self.class_weights[[i, j]].tolist(), strict=True))
+        codes = (pair.codes == j).view(np.uint8)
+        return replace(pair, classes=classes, codes=codes, class_weight=weights)
 
-    def problem(self, training: Training) -> Problem:
+    def problem(self, training: Training, n_jobs: int | None = None) -> Problem:
         """Its lanes over all rows, but for pairs; or all classes as one."""
-        lanes = one_vs_rest(self.class_weights)
-        problem = training.problem(
-            self.X, lanes.labels(self.codes), lanes.positive, lanes.negative, self.sample_weight
-        )
+        problem = self.of_lanes(training, one_vs_rest(self.class_weights), n_jobs)
         return as_joint(problem) if self.joint else problem
 
-    def problem_of_pair(
-        self, training: Training, i: int, j: int, n_jobs: int | None = None
-    ) -> Problem:
-        """The lane of two classes, on a copy of their rows."""
-        pair, lane = self.of_pair(i, j), one_vs_rest(self.class_weights[[i, j]])
-        return training.problem(
-            pair.X,
-            lane.labels(pair.codes),
-            lane.positive,
-            lane.negative,
-            pair.sample_weight,
-            n_jobs,
-        )
+    def of_lanes(self, training: Training, lanes: ClassLanes, n_jobs: int | None = None) -> Problem:
+        """These lanes over all rows."""
+        labels, weight = lanes.labels(self.codes), self.sample_weight
+        return training.problem(self.X, labels, lanes.positive, lanes.negative, weight, n_jobs)
 
     def held_out(self, folds: Folds, coefs: Floats, intercepts: Floats) -> HeldOut:
         """The scores of rows that folds hold out, by the models (folds, lanes, d) of those."""
@@ -263,18 +265,15 @@ def _train_pairs(training: Training, task: Task, start_duals: Sequence[Floats] |
     cores = pair_threads(training, task)
     inner = max(1, cores // len(pairs))
 
-    def member(i: int, j: int) -> Member:
-        def make() -> tuple[Problem, Choice, float]:
-            problem = task.problem_of_pair(training, i, j, inner)
-            return problem, *training.plan(problem)
-
-        return make
+    def make(i: int, j: int) -> tuple[Problem, Choice, float]:
+        problem = task.of_pair(i, j).problem(training, inner)
+        return problem, *training.plan(problem)
 
     weight = None if task.sample_weight is None else task.sample_weight[:, 0]
     counts = np.bincount(task.codes, weight)
     cost = counts * weights
     members = Members(
-        make=[member(i, j) for i, j in pairs],
+        make=[partial(make, i, j) for i, j in pairs],
         rows=task.codes.size,
         untrained=np.array([(cost[i] + cost[j]) / (counts[i] + counts[j]) for i, j in pairs]),
         threads=cores,
