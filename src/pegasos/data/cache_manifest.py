@@ -21,13 +21,10 @@ from pegasos.data.npy import HEADER
 NAME = "manifest.json"
 FORMAT, VERSION = "pegasos cache", 1
 
-_TYPES = {
+_TYPES: dict[str, tuple[str, ...]] = {
     "indptr": ("<i8",),
     "indices": ("<i4", "<i8"),
     "values": ("<f4", "<f8", "|i1", "|u1"),
-    "labels": ("<f8", "<i4"),
-    "label_indptr": ("<i8",),
-    "label_indices": ("<i4",),
     "weights": ("<f8",),
     "qid": ("<i8",),
 }
@@ -150,8 +147,8 @@ def _count(value: Any, what: str, least: int = 0) -> int:
 
 
 def _believed(told: dict[str, Any]) -> Manifest:
-    sparse = "indptr" in told["arrays"]
-    labels, named = _LABELS[told["labels"]]
+    arrays, (labels, named) = told["arrays"], _LABELS[told["labels"]]
+    types = _TYPES | {name: (dtype,) for name, dtype in labels.items()}
     found = Manifest(
         _count(told["rows"], "rows", 1),
         _count(told["features"], "features", 1),
@@ -159,7 +156,7 @@ def _believed(told: dict[str, Any]) -> Manifest:
         told["labels"],
         _names(told["label_names"], named, "label_names"),
         _names(told["feature_names"], str, "feature_names"),
-        {name: _array(name, sparse, *array) for name, array in told["arrays"].items()},
+        {name: _array(name, types.get(name, ()), *array) for name, array in arrays.items()},
         [_block(*block) for block in told["blocks"]],
     )
     _fits(found, labels)
@@ -171,9 +168,8 @@ def _believed(told: dict[str, Any]) -> Manifest:
     return found
 
 
-def _array(name: str, sparse: bool, dtype: str, shape: list[int], crc: int) -> Array:
-    _must(name in _TYPES and dtype in _TYPES[name], f"array {name!r:.40} of {dtype!r:.40}")
-    _must(len(shape) == (2 if name == "values" and not sparse else 1), f"the shape of {name}")
+def _array(name: str, types: tuple[str, ...], dtype: str, shape: list[int], crc: int) -> Array:
+    _must(dtype in types, f"array {name!r:.40} of {dtype!r:.40}")
     sizes = tuple(_count(size, f"the shape of {name}") for size in shape)
     return Array(dtype, sizes, _count(crc, "a CRC"))
 
@@ -201,7 +197,8 @@ def _fits(found: Manifest, labels: dict[str, str]) -> None:
         length = found.stored if name in ragged else n + (name in STARTS)
         right = name == "label_indices" or array.shape[0] == length  # of those there are any number
         _must(right, f"{name} has {array.shape[0]} entries, not {length}")
-        _must(array.dtype == labels.get(name, array.dtype), "labels have the wrong type")
+        dense = name == "values" and not found.sparse
+        _must(len(array.shape) == 1 + dense, f"the shape of {name}")
     if not found.sparse:
         _must(arrays["values"].shape[1] == found.features, "values have other columns")
         _must(found.stored == n * found.features, "stored values are not rows x features")

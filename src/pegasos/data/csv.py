@@ -8,13 +8,14 @@ line and the field of what is wrong.
 from __future__ import annotations
 
 import csv
+import io
 import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -101,7 +102,7 @@ class _Table:
         self._bad_lines: list[BadLine] = []  # of the part that is read, the first
         self._bad_count, self._may_skip = 0, False
         self._stream = open_binary(path)
-        self._read: list[bytes] = []  # lines that come again
+        self._head = b""  # lines that come again
         self._line = 1  # the number of the line that comes next
         try:
             self.columns = self._first()
@@ -123,26 +124,34 @@ class _Table:
             raise DataError(self.path, f"none of {bad} rows is good" if bad else "no rows")
 
     def _parts(self) -> Iterator[_Part]:
-        while lines := self._read + self._stream.readlines(self.options.block_bytes):
-            first, self._read = self._line, []
-            self._line += len(lines)
-            block = b"".join(lines)
+        blocks = self._blocks()
+        for block in blocks:
             if self.columns.text is not None or b'"' in block:
-                yield from self._slow(enumerate(chain(lines, self._stream), first))
+                lines = chain.from_iterable(map(io.BytesIO, chain([block], blocks)))
+                yield from self._slow(enumerate(lines, self._line))
                 return
-            part = self._fast(block, first)
+            part = self._fast(block, self._line)
             if part is None:
-                yield from self._slow(enumerate(lines, first))
+                yield from self._slow(enumerate(io.BytesIO(block), self._line))
             else:
                 yield part
+            self._line += block.count(b"\n")
+
+    def _blocks(self) -> Iterator[bytes]:
+        """The text from here on, some whole lines at a time."""
+        size = self.options.block_bytes
+        while block := self._head + self._stream.read(size) + self._stream.readline():
+            self._head = b""
+            yield block
 
     def _first(self) -> Columns:
         """The columns, by the first row; which is given back unless it is a header."""
+        seen: list[bytes] = []
 
         def lines() -> Iterator[bytes]:
             for line in self._stream:
-                self._read.append(line if self._read else line.removeprefix(_BOM))
-                yield self._read[-1]
+                seen.append(line if seen else line.removeprefix(_BOM))
+                yield seen[-1]
 
         _, row = next(self._records(enumerate(lines(), 1)), (0, None))
         if row is None:
@@ -150,7 +159,9 @@ class _Table:
         header = self.options.header
         found = all(labels.number(one) is None for one in row) if header is None else header
         if found:
-            self._line, self._read = 1 + len(self._read), []
+            self._line += len(seen)
+        else:
+            self._head = b"".join(seen)
         names = [name.strip() for name in row] if found else None
         columns = assign(self.path, names, len(row), self.options)
         if header is None:
@@ -192,35 +203,21 @@ class _Table:
     # By the csv module
 
     def _slow(self, lines: Iterator[tuple[int, bytes]]) -> Iterator[_Part]:
-        fields = _Fields(self.columns, self.options.dtype)
-        rows: list[_Row] = []
-        size = 0
+        rows = _Rows(self.columns, self.options.dtype)
         for line, row in self._records(lines):
             try:
-                rows.append(fields.row(line, row))
+                rows.add(line, row)
             except DataError as error:
                 self._bad(line, error.column, error.what)
-                continue
-            size += sum(map(len, row)) + len(row)
-            if size > self.options.block_bytes:
+            if rows.size > self.options.block_bytes:
                 yield self._part(rows)
-                rows, size = [], 0
+                rows = _Rows(self.columns, self.options.dtype)
         yield self._part(rows)
 
-    def _part(self, rows: list[_Row]) -> _Part:
-        columns, bad, count = self.columns, tuple(self._bad_lines), self._bad_count
+    def _part(self, rows: _Rows) -> _Part:
+        bad, count = tuple(self._bad_lines), self._bad_count
         self._bad_lines, self._bad_count = [], 0
-        X = np.array([row.values for row in rows], self.options.dtype)
-        data = columns.data(
-            X.reshape(len(rows), len(columns.features)),
-            None,
-            np.array([row.weight for row in rows]),
-            [row.text for row in rows],
-            bad_lines=bad,
-            bad_count=count,
-        )
-        texts = None if columns.label is None else [row.label for row in rows]
-        return _Part(data, texts, [row.line for row in rows])
+        return rows.part(bad_lines=bad, bad_count=count)
 
     def _records(self, lines: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, list[str]]]:
         """Rows as fields, with the line each begins in."""
@@ -259,26 +256,30 @@ class _Table:
             self._bad_lines.append(BadLine(line, column or 1, what))
 
 
-class _Row(NamedTuple):
-    """A row that is right; what the file does not have is empty, or 1."""
-
-    line: int  # where it begins
-    values: list[float]
-    label: str
-    weight: float
-    text: str
-
-
-class _Fields:
-    """The fields of rows as what their columns say, or DataError with the column."""
+class _Rows:
+    """Rows that are put together one at a time, each field checked."""
 
     def __init__(self, columns: Columns, dtype: type[np.float32] | type[np.float64]) -> None:
         self._columns, self._dtype = columns, np.dtype(dtype)
         self._largest = float(np.finfo(dtype).max)
+        self._values: list[list[float]] = []
+        self._weights: list[float] = []
+        self._labels: list[str] = []
+        self._texts: list[str] = []
+        self._lines: list[int] = []
+        self.size = 0  # of their text, about
 
-    def row(self, line: int, fields: list[str]) -> _Row:
+    def part(self, **bad: Any) -> _Part:
+        """All that were added."""
         columns = self._columns
-        label, weight, text = "", 1.0, ""
+        X = np.array(self._values, self._dtype).reshape(len(self._lines), len(columns.features))
+        data = columns.data(X, None, np.array(self._weights), self._texts, **bad)
+        return _Part(data, None if columns.label is None else self._labels, self._lines)
+
+    def add(self, line: int, fields: list[str]) -> None:
+        """A row; DataError, with the column, leaves all as it was."""
+        columns = self._columns
+        label, weight = "", 1.0
         if len(fields) != columns.count:
             what = f"{len(fields)} fields in this row where {columns.count} are expected"
             raise DataError(columns.path, what, line, min(len(fields), columns.count) + 1)
@@ -292,8 +293,12 @@ class _Fields:
             if weight < 0:
                 raise self._wrong(columns.weight, f"the weight {weight:g} is negative")
         if columns.text is not None:
-            text = fields[columns.text]
-        return _Row(line, values, label, weight, text)
+            self._texts.append(fields[columns.text])
+        self._values.append(values)
+        self._labels.append(label)
+        self._weights.append(weight)
+        self._lines.append(line)
+        self.size += sum(map(len, fields)) + len(fields)
 
     def _numbers(self, texts: list[str]) -> list[float]:
         together = "".join(texts)

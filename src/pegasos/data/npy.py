@@ -61,14 +61,6 @@ def map_array(path: AnyPath) -> NDArray[Any]:
         return np.asarray(mapped)  # a plain array: SciPy is slower with subclasses
 
 
-def header_bytes(shape: tuple[int, ...], dtype: np.dtype[Any]) -> bytes:
-    """A header of ``HEADER`` bytes, whatever the shape: it can be written last."""
-    described = f"{{'descr': {dtype.str!r}, 'fortran_order': False, 'shape': {shape}, }}"
-    size = HEADER - 10  # after the magic, the version and the size itself
-    start = npy_format.magic(1, 0) + size.to_bytes(2, "little")
-    return start + described.encode().ljust(size - 1) + b"\n"
-
-
 def crc(array: NDArray[Any]) -> int:
     """The CRC-32 of a contiguous array's bytes."""
     return zlib.crc32(array.reshape(-1).view(np.uint8).data)
@@ -99,7 +91,10 @@ class GrowingArray:
 
     def close(self) -> bytes:
         """Write the header; it is returned, too."""
-        header = header_bytes(self.shape, self.dtype)
+        told = f"{{'descr': {self.dtype.str!r}, 'fortran_order': False, 'shape': {self.shape}, }}"
+        size = HEADER - 10  # after the magic, the version and the size itself
+        start = npy_format.magic(1, 0) + size.to_bytes(2, "little")
+        header = start + told.encode().ljust(size - 1) + b"\n"
         with self._file:
             self._file.seek(0)
             self._file.write(header)

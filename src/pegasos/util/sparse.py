@@ -18,11 +18,7 @@ class Csr:
     format, ndim = "csr", 2
 
     def __init__(
-        self,
-        data: NDArray[Any],
-        indices: NDArray[Any],
-        indptr: NDArray[Any],
-        width: int,
+        self, data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], width: int
     ) -> None:
         """Take the arrays as they are."""
         self.data, self.indices, self.indptr = data, indices, indptr
