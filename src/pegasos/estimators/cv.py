@@ -20,10 +20,9 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import Bunch
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
-from pegasos.estimators.base import LinearClassifier
+from pegasos.estimators.base import LinearClassifier, is_indicator
 from pegasos.estimators.calibration import calibrate, calibrators_of
 from pegasos.estimators.classifier import users_level
-from pegasos.estimators.devices import is_indicator
 from pegasos.estimators.linear import model_of
 from pegasos.losses import Loss
 from pegasos.sites.placed import Folds
