@@ -264,9 +264,8 @@ class SVC(Classifier):
                 warn_of_no_probabilities()
                 return
             scores[test] = found
-        self._calibrators = from_scores(
-            scores, codes, weight, method, self._pairs, self.classes_.size == 2
-        )
+        two = self.classes_.size == 2
+        self._calibrators = from_scores((scores, codes, weight), method, self._pairs, two)
 
     def _class_scores(self, X: Any) -> Floats:
         """As those of linear models: (n,) for two classes; (n, classes), of pairs the votes."""
