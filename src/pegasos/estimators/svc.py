@@ -203,7 +203,8 @@ class SVC(Classifier):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each row: of several, that with the most votes, or the largest score."""
-        found: NDArray[Any] = self.classes_[chosen(self._class_scores(X))]
+        places = chosen(self._class_scores(X))
+        found: NDArray[Any] = self.classes_[places]
         return found
 
     @available_if(has_probabilities)  # type: ignore[untyped-decorator]
