@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from pegasos.certificate import Floats
 from pegasos.cli.arguments import FitArguments
-from pegasos.cli.exits import CommandError, UsageError
-from pegasos.cli.reading import classes_of
+from pegasos.cli.exits import ABOVE_TOL, CERTIFIED, INTERRUPTED, CommandError, UsageError
+from pegasos.cli.reading import Prepared, classes_of
 from pegasos.cli.say import class_name
 from pegasos.data.dataset import Data
 from pegasos.model.linear import LinearModel, Scheme
 from pegasos.run.outcome import Outcome
 from pegasos.sites import Blocks
-from pegasos.steps import Step
 from pegasos.tasks.labels import check_classes_weigh
 from pegasos.tasks.multilabel import train_labels
 from pegasos.tasks.options import checked_training
@@ -34,40 +34,62 @@ class Fitted:
     model: LinearModel
     outcome: Outcome
 
+    def having(self, **fields: Any) -> Fitted:
+        """The same, with fields of the model replaced."""
+        return replace(self, model=replace(self.model, **fields))
+
+    @property
+    def code(self) -> int:
+        """The exit code."""
+        if self.model.training["stop_reason"] == "converged":
+            return CERTIFIED
+        return INTERRUPTED if self.outcome.stop_reason == "interrupted" else ABOVE_TOL
+
 
 def training_of(
     given: FitArguments,
-    C: float | None,
-    lam: float | None,
-    began: float,
+    C: float | None = None,
+    lam: float | None = None,
     callbacks: Sequence[Callable[..., Any]] = (),
 ) -> Training:
-    """The options, checked."""
-    if C is not None and lam is not None:
-        raise UsageError("--C and --lam exclude each other: give one")
+    """The options, checked; time counts from now."""
+    check_strength(C, lam)
     for name, value in (("--C", C), ("--lam", lam)):
         if value is not None and not 0 < value < np.inf:
             raise UsageError(f"{name} must be finite and positive, got {value}")
     try:
-        return checked_training(
-            C=1.0 if C is None else C,
-            lam=lam,
-            loss=given.loss,
-            solver=given.solver,
-            tol=given.tol,
-            intercept=given.intercept,
-            fit_intercept=True,
-            intercept_scaling=1.0,
-            multi_class=given.multi_class,
-            max_iter=given.max_iter,
-            max_time=given.max_time,
-            seed=given.seed,
-            n_jobs=given.threads,
-            callbacks=tuple(callbacks),
-            began=began,
-        )
+        return checked(given, 1.0 if C is None else C, lam, callbacks=callbacks)
     except ValueError as error:
         raise UsageError(str(error)) from None
+
+
+def check_strength(C: float | None, lam: float | None) -> None:
+    """Raise UsageError where both are given."""
+    if C is not None and lam is not None:
+        raise UsageError("--C and --lam exclude each other: give one")
+
+
+def checked(
+    given: FitArguments,
+    C: float | None,
+    lam: float | None,
+    *,
+    intercept_scaling: float = 1.0,
+    callbacks: Sequence[Callable[..., Any]] = (),
+) -> Training:
+    """The options as ``checked_training`` takes them; raises ValueError."""
+    options = asdict(given)
+    del options["class_weight"]  # which needs the classes
+    options["n_jobs"] = options.pop("threads")
+    return checked_training(
+        **options,
+        C=C,
+        lam=lam,
+        fit_intercept=True,
+        intercept_scaling=intercept_scaling,
+        callbacks=tuple(callbacks),
+        began=time.perf_counter(),
+    )
 
 
 def task_of(data: Data, given: FitArguments) -> Task:
@@ -118,29 +140,21 @@ def class_weights_of(given: list[str] | None, classes: Any) -> dict[Any, float] 
     return weights
 
 
-def fit(
-    training: Training,
-    data: Data,
-    given: FitArguments,
-    steps: tuple[Step, ...],
-    columns: dict[str, Any],
-) -> Fitted:
-    """Train on prepared rows; ``columns`` say where text and labels came from."""
+def fit(training: Training, given: FitArguments, rows: Prepared) -> Fitted:
+    """Train on prepared rows."""
+    data = rows.data
     if data.y is not None and data.y.ndim == 2:
         fitted = _fit_labels(training, data, given)
     else:
         task = task_of(data, given)
         outcome = train(training, task)
         scheme: Scheme = "ovo" if task.pairs else "crammer_singer" if task.joint else "ovr"
-        parameters = parameters_of(training, given, task.class_weight)
-        fitted = fitted_of(
-            training.options.tol, outcome, outcome.W[:-1].T, task.classes, scheme, parameters
-        )
-    about = fingerprint(data) | columns
+        coef = outcome.W[:-1].T
+        fitted = fitted_of(training, given, outcome, coef, task.classes, scheme, task.class_weight)
+    about = fingerprint(data) | rows.columns
     if data.first_index == 0:
         about["first_index"] = 0  # to read new rows in the same way
-    model = replace(fitted.model, data=about, feature_names=data.feature_names, steps=steps)
-    return replace(fitted, model=model)
+    return fitted.having(data=about, feature_names=data.feature_names, steps=rows.steps)
 
 
 def _fit_labels(training: Training, data: Data, given: FitArguments) -> Fitted:
@@ -150,27 +164,37 @@ def _fit_labels(training: Training, data: Data, given: FitArguments) -> Fitted:
     indicator = sparse.csc_matrix(data.y)
     found = train_labels(training, data.X, indicator, weights_of(data), class_weight, None)
     names = np.arange(data.y.shape[1]) if data.label_names is None else data.label_names
-    parameters = parameters_of(training, given, class_weight)
-    return fitted_of(training.options.tol, found.outcome, found.coef, names, "labels", parameters)
+    return fitted_of(training, given, found.outcome, found.coef, names, "labels", class_weight)
 
 
 def fitted_of(
-    tol: float,
+    training: Training,
+    given: FitArguments,
     outcome: Outcome,
     coef: Any,
     classes: Any,
     scheme: Scheme,
-    parameters: dict[str, Any],
+    class_weight: Any,
 ) -> Fitted:
-    """The model that a run gave."""
-    proven = bool(np.all(outcome.certificate.proves(tol)))
+    """The model that a run gave; of the options it keeps enough to state the problem again."""
+    proven = bool(np.all(outcome.certificate.proves(training.options.tol)))
     model = LinearModel(
         coef=coef,
         intercept=outcome.b,
         classes=classes,
         scheme=scheme,
         certificate=outcome.certificate,
-        parameters=parameters,
+        parameters={
+            "C": training.C,
+            "lam": training.lam,
+            "loss": training.loss.name,
+            "solver": given.solver,
+            "tol": training.options.tol,
+            "intercept": training.intercept,
+            "intercept_scaling": training.intercept_scaling,
+            "multi_class": given.multi_class,
+            "class_weight": class_weight,
+        },
         training={
             "stop_reason": "converged" if proven else outcome.stop_reason,
             "solver": outcome.solver.name,
@@ -181,21 +205,6 @@ def fitted_of(
         history=outcome.history.kept(),
     )
     return Fitted(model, outcome)
-
-
-def parameters_of(training: Training, given: FitArguments, class_weight: Any) -> dict[str, Any]:
-    """What a model file keeps of the options: enough to state the problem again."""
-    return {
-        "C": training.C,
-        "lam": training.lam,
-        "loss": training.loss.name,
-        "solver": given.solver,
-        "tol": training.options.tol,
-        "intercept": training.intercept,
-        "intercept_scaling": training.intercept_scaling,
-        "multi_class": given.multi_class,
-        "class_weight": class_weight,
-    }
 
 
 def fingerprint(data: Data) -> dict[str, Any]:

@@ -3,59 +3,35 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
 
-import typer
+from pegasos.cli import commands
+from pegasos.cli.exits import CommandError
+from pegasos.cli.predict import prepared_blocks
+from pegasos.cli.reading import options_like
+from pegasos.cli.saving import check_target
+from pegasos.cli.say import Voice
+from pegasos.data.dataset import Options
+from pegasos.export import read_any
+from pegasos.model.linear import LinearModel
+from pegasos.report import Report, Rows, Scored, about_model, make
+from pegasos.report.facts import digest_of
 
-from pegasos.cli.arguments import ModelFile, Overwrite, ReadArguments, SayArguments, Threads, takes
-from pegasos.cli.exits import CommandError, ends
 
-if TYPE_CHECKING:
-    from pegasos.data.dataset import Options
-    from pegasos.model.linear import LinearModel
-    from pegasos.report import Report, Scored
+def report(voice: Voice, given: commands.Report) -> None:
+    """Make a page about a model."""
+    target = given.out or given.model.with_name(f"{given.model.name}.html")
+    check_target(target, given.overwrite, "a report")
+    model = read_any(given.model)
+    options = options_like(model, given.data, given.read, labels=True, n_jobs=given.threads)
+    made = report_on(model, given.model, given.data, options, title=given.title)
+    save_report(voice, made, target, given.overwrite)
 
 
-@ends
-@takes
-def report(
-    model: ModelFile,
-    data: Annotated[Path, typer.Argument(help="Rows with labels, to try it on.")],
-    out: Annotated[
-        Path | None, typer.Option("-o", "--out", help="The page; MODEL.html without it.")
-    ] = None,
-    title: Annotated[str | None, typer.Option("--title", help="Of the page.")] = None,
-    threads: Threads = None,
-    overwrite: Overwrite = False,
-    *,
-    read: ReadArguments,
-    say: SayArguments,
-) -> None:
-    """Make a page about a model: what is proven, how well it predicts, what it goes by.
-
-    One file of HTML that loads nothing, for any browser, for paper and for phones.
-
-    Examples:
-
-      pegasos report a9a.model a9a.t -o report.html
-
-      pegasos report reviews.model new.csv --title "Reviews, March"
-    """
-    from pegasos.cli.reading import options_like
-    from pegasos.cli.saving import check_target
-    from pegasos.cli.say import Voice
-    from pegasos.export import read_any
-
-    voice = Voice(say)
-    target = out or model.with_name(f"{model.name}.html")
-    check_target(target, overwrite, "a report")
-    found = read_any(model)
-    options = options_like(found, data, read, labels=True, n_jobs=threads)
-    made = report_on(found, model, data, options, title=title)
+def save_report(voice: Voice, made: Report, target: Path, overwrite: bool) -> None:
+    """Write the page, and say so."""
     made.save(target, overwrite=overwrite)
     voice.tell(f"the report is in {target}")
     voice.result(report=str(target))
-    voice.finish()
 
 
 def report_on(
@@ -68,10 +44,6 @@ def report_on(
     trained: bool | None = None,
 ) -> Report:
     """The report of a model on the rows of a file; ``trained``: whether they are its own."""
-    from pegasos.cli.predict import prepared_blocks
-    from pegasos.report import Rows, Scored, about_model, make
-    from pegasos.report.facts import digest_of
-
     scored = Scored(about_model(model, origin=str(origin)))
     skipped, widest, notes = 0, 0, dict[str, None]()
     for block, X in prepared_blocks(model, data, options):
