@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from pegasos.report import Scored, about_model
-from pegasos.report.worst import misled
+from pegasos.report.weights import misled
 from pegasos.testing.models import random_model
 
 
@@ -98,5 +98,5 @@ def test_what_misled_adds_up_to_the_difference_of_scores(scheme, classes, csr):
             lane = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)].index((low, high))
             direction = coef[lane] if one.rival > one.true else -coef[lane]
         spoke = sorted((x * direction)[x * direction > 0], reverse=True)
-        found = [part.weight for part in misled(about, one)]
+        found = [amount for _, amount in misled(about, one)]
         np.testing.assert_allclose(found, spoke)

@@ -8,13 +8,12 @@ from pegasos.cli import commands
 from pegasos.cli.exits import CommandError
 from pegasos.cli.predict import prepared_blocks
 from pegasos.cli.reading import options_like
-from pegasos.cli.saving import check_target
+from pegasos.cli.saving import check_target, digest_of
 from pegasos.cli.say import Voice
 from pegasos.data.dataset import Options
 from pegasos.export import read_any
 from pegasos.model.linear import LinearModel
 from pegasos.report import Report, Rows, Scored, about_model, make
-from pegasos.report.facts import digest_of
 
 
 def report(voice: Voice, given: commands.Report) -> None:
@@ -70,7 +69,7 @@ def report_on(
     rows = Rows(
         path=str(data),
         trained=trained,
-        digest=digest_of(data),
+        digest=f"SHA-256 {digest_of(data)}" if data.is_file() else "",
         weights=f"column {options.weight}" if scored.weighted and options.weight else "",
         skipped=skipped,
         notes=tuple(notes),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import signal
 import threading
@@ -40,6 +41,12 @@ def check_target(target: Path, overwrite: bool, what: str = "a model") -> None:
         raise CommandError(f"{target} is a folder or a device: {what} needs a file of its own")
     if not os.access(target.parent, os.W_OK):
         raise CommandError(f"{target.parent}: nothing can be written in this folder")
+
+
+def digest_of(path: Path) -> str:
+    """The SHA-256 of a file, as sha256sum gives it."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def fit_and_save(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -14,7 +13,7 @@ from pegasos.cli.exits import CommandError, UsageError
 from pegasos.cli.fitting import Fitted, training_of
 from pegasos.cli.memory import rows_of_job
 from pegasos.cli.reading import Prepared
-from pegasos.cli.saving import check_target, fit_and_save
+from pegasos.cli.saving import check_target, digest_of, fit_and_save
 from pegasos.cli.say import Voice
 from pegasos.run.checkpoint import manifest
 from pegasos.util.atomic import atomic_write
@@ -66,7 +65,7 @@ def train(voice: Voice, job: Train) -> int:
     if place is not None:
         # The run may replace its model when it goes on. Where the disk is full, it will ask.
         with suppress(OSError), atomic_write(place / _MODEL) as file:
-            file.write(_digest(target).encode())
+            file.write(digest_of(target).encode())
         if fitted.code:
             voice.tell(f"to go on: pegasos train --resume {place}")
     if not asked:
@@ -130,10 +129,5 @@ def _resumed(given: Train) -> Train:
         values[name] = kind(**kept[name])
     job = replace(given, **values)
     note, target = given.save.resume / _MODEL, values["model"]
-    left = target.is_file() and note.is_file() and note.read_text() == _digest(target)
+    left = target.is_file() and note.is_file() and note.read_text() == digest_of(target)
     return replace(job, fit=replace(job.fit, **limits), overwrite=job.overwrite or left)
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

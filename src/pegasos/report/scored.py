@@ -13,12 +13,62 @@ from pegasos.certificate import Floats
 from pegasos.report import measures
 from pegasos.report.about import About
 from pegasos.report.measures import PerClass
-from pegasos.report.worst import Worst
 from pegasos.tasks.decision import chosen
 from pegasos.util import sparse
 from pegasos.wording import class_name
 
 _MOST_VALUES = 1 << 25  # scores that are kept: 256 MB
+_WORST = 20  # rows
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A row near the bottom."""
+
+    margin: float
+    row: int  # from 0
+    true: int
+    rival: int
+    scores: tuple[float, ...]  # of the true class and of the rival; of two classes, the one
+    x: Any  # the row, by itself
+    text: str | None
+
+
+class Worst:
+    """The rows with the smallest margins among those seen."""
+
+    def __init__(self) -> None:
+        """None seen."""
+        self.found: list[Candidate] = []
+
+    def add(
+        self,
+        start: int,
+        margins: Floats,
+        true: NDArray[np.intp],
+        rival: NDArray[np.intp],
+        scores: Floats,  # (n, 1 or 2)
+        X: Any,
+        text: Sequence[str] | None,
+        rows: NDArray[np.intp],
+    ) -> None:
+        """Look at ``rows`` of a block that starts at row ``start``; the arrays are of those."""
+        if len(self.found) == _WORST:
+            some = np.flatnonzero(margins < self.found[-1].margin)
+        else:
+            some = np.arange(margins.size)
+        if some.size > _WORST:
+            some = some[np.argpartition(margins[some], _WORST)[:_WORST]]
+        new = [
+            Candidate(
+                float(margins[at]), start + int(rows[at]), int(true[at]), int(rival[at]),
+                tuple(scores[at].tolist()), None if X is None else X[[int(rows[at])]],
+                None if text is None else str(text[int(rows[at])]),
+            )
+            for at in some
+        ]  # fmt: skip
+        ordered = sorted(self.found + new, key=lambda one: (one.margin, one.row))
+        self.found = ordered[:_WORST]
 
 
 @dataclass
