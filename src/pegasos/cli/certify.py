@@ -64,12 +64,8 @@ def tell(voice: Voice, model: LinearModel, bounds: Bounds) -> None:
         words = f"within {percent(bounds.at_most)} of the best possible objective"
     better = f", and at least {percent(bounds.at_least)} above it" if bounds.at_least > 0 else ""
     voice.tell(f"the model is proven {words}{better}")
-    voice.result(
-        relative_gap=bounds.at_most,
-        at_least=bounds.at_least,
-        primal=bounds.primal,
-        dual=bounds.dual,
-    )
+    voice.result(relative_gap=bounds.at_most, at_least=bounds.at_least)
+    voice.result(primal=bounds.primal, dual=bounds.dual)
     if model.certificate is None:
         return
     recorded = worst(model.certificate)
@@ -83,7 +79,7 @@ def tell(voice: Voice, model: LinearModel, bounds: Bounds) -> None:
 
 def stated(model: LinearModel, given: Certify) -> Training:
     """The problem that the model is a solution of: as its file says, or the options."""
-    check_strength(given.C, given.lam)
+    check_strength(given)
     known, C, lam = model.parameters, given.C, given.lam
     if C is None and lam is None:
         C, lam = known.get("C"), known.get("lam")

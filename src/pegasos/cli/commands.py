@@ -6,7 +6,7 @@ command is called: so help is quick.
 
 from __future__ import annotations
 
-from dataclasses import MISSING, dataclass, field
+from dataclasses import MISSING, asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,11 @@ _overwrite = partial(
     option, "Output", False, "Replace what is there under this name.", "--overwrite"
 )
 _threads = partial(_own, None, "Threads.")
+
+KEPT_GROUPS = {"read": ReadArguments, "prepare": PrepareArguments, "fit": FitArguments}
+KEPT_PATHS = {"data": "data", "model": "target", "evaluate": "evaluate", "cache_dir": "cache_dir"}
+KEPT_VALUES = ("C", "lam", "cv", "memory")
+"""What a checkpoint keeps of ``train``; of paths, under which names."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,6 +99,15 @@ class Train:
     fit: FitArguments = field(default_factory=FitArguments)
     save: SaveArguments = field(default_factory=SaveArguments)
     say: SayArguments = field(default_factory=SayArguments)
+
+    def plain(self) -> dict[str, Any]:
+        """What a checkpoint keeps, as JSON has it, so that the job can be resumed by its name."""
+        paths = {kept: getattr(self, name) for name, kept in KEPT_PATHS.items()}
+        return (
+            {kept: None if path is None else str(path.absolute()) for kept, path in paths.items()}
+            | {name: getattr(self, name) for name in KEPT_VALUES}
+            | {name: asdict(getattr(self, name)) for name in KEPT_GROUPS}
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,12 +27,16 @@ def cv(voice: Voice, given: Cv) -> int:
     grid = values_of(given.Cs)
     if given.train_best is not None:
         check_target(given.train_best, given.overwrite)
-    training_of(given.fit)  # wrong options are told before the file is read
-    rows = read_prepared(voice, given.data, given)
+    job = Train(
+        data=given.data, overwrite=given.overwrite, read=given.read, prepare=given.prepare,
+        fit=given.fit,
+    )  # fmt: skip
+    training_of(job)  # wrong options are told before the file is read
+    rows = read_prepared(voice, given.data, job)
     if rows.steps:
         voice.tell("  note: steps were learned from all rows, those held out included")
     task = task_of(rows.data, given.fit)
-    walk = walked(training_of(given.fit), task, grid, given.folds, given.fit.seed)
+    walk = walked(training_of(job), task, grid, given.folds, given.fit.seed)
     table, best = told(walk, given.rule)
     voice.table("path", table)
     interrupted = walk.ended == "interrupted"
@@ -45,9 +49,7 @@ def cv(voice: Voice, given: Cv) -> int:
         voice.tell("interrupted: this is the best of the C so far; no model was trained")
     elif given.train_best is not None:
         path = walk.kept(best, "accuracy")
-        fitted, _ = fit_and_save(
-            voice, given.fit, rows, given.train_best, given.overwrite, C=C, path=path
-        )
+        fitted, _ = fit_and_save(voice, replace(job, C=C), rows, given.train_best, path)
         return fitted.code or code
     return code
 
@@ -118,7 +120,7 @@ def told(walk: Walk, rule: str) -> tuple[list[dict[str, Any]], int | None]:
 
 def cross_validated(job: Train, data: Data, folds: int) -> float:
     """The accuracy at the C, or lam, of a training."""
-    training, task = training_of(job.fit, job.C, job.lam), task_of(data, job.fit)
+    training, task = training_of(job), task_of(data, job.fit)
     C = training.C
     if training.lam is not None:
         C = 1 / (training.lam * task.total_weight * (1 - 1 / folds))

@@ -35,7 +35,7 @@ def train_on_dask(voice: Voice, job: Train) -> int:
         raise UsageError(f"--dask-timeout must be positive, got {job.dask_timeout:g}")
     files = _files(str(job.data))
     check_target(target, job.overwrite)
-    training_of(job.fit, job.C, job.lam)  # wrong options are told before anything is read
+    training_of(job)  # wrong options are told before anything is read
     shown = ", ".join(str(path) for path in files[:_SHOWN]) + (", ..." if files[_SHOWN:] else "")
     voice.tell(f"{len(files)} files on the workers of {job.dask}: {shown}")
     options = options_of(job.read, labels=True)
@@ -118,7 +118,7 @@ def _fit(voice: Voice, job: Train, files: list[Path], options: Options) -> Fitte
                 raise CommandError(f"no worker of {address} answered in {timeout:g} s") from None
             loads = [delayed(load, pure=True)(str(path), options, names) for path in files]
             source = source_of(loads)
-            training = training_of(job.fit, job.C, job.lam, progress_of(stack, voice, job.fit.tol))
+            training = training_of(job, progress_of(stack, voice, job.fit.tol))
             opened = on_cluster(client, source, training.n_jobs, timeout)
             cluster = stack.enter_context(opened)
             rows = of_classes(cluster)

@@ -11,6 +11,7 @@ import numpy as np
 
 from pegasos.certificate import Floats
 from pegasos.cli.arguments import FitArguments
+from pegasos.cli.commands import Certify, Train
 from pegasos.cli.exits import ABOVE_TOL, CERTIFIED, INTERRUPTED, CommandError, UsageError
 from pegasos.cli.reading import Prepared, classes_of
 from pegasos.cli.say import class_name
@@ -46,50 +47,30 @@ class Fitted:
         return INTERRUPTED if self.outcome.stop_reason == "interrupted" else ABOVE_TOL
 
 
-def training_of(
-    given: FitArguments,
-    C: float | None = None,
-    lam: float | None = None,
-    callbacks: Sequence[Callable[..., Any]] = (),
-) -> Training:
+def training_of(job: Train, callbacks: Sequence[Callable[..., Any]] = ()) -> Training:
     """The options, checked; time counts from now."""
-    check_strength(C, lam)
-    for name, value in (("--C", C), ("--lam", lam)):
+    check_strength(job)
+    for name, value in (("--C", job.C), ("--lam", job.lam)):
         if value is not None and not 0 < value < np.inf:
             raise UsageError(f"{name} must be finite and positive, got {value}")
     try:
-        return checked(given, 1.0 if C is None else C, lam, callbacks=callbacks)
+        return checked(job.fit, 1.0 if job.C is None else job.C, job.lam, callbacks=callbacks)
     except ValueError as error:
         raise UsageError(str(error)) from None
 
 
-def check_strength(C: float | None, lam: float | None) -> None:
-    """Raise UsageError where both are given."""
-    if C is not None and lam is not None:
+def check_strength(given: Train | Certify) -> None:
+    """Raise UsageError where both C and lam are given."""
+    if given.C is not None and given.lam is not None:
         raise UsageError("--C and --lam exclude each other: give one")
 
 
-def checked(
-    given: FitArguments,
-    C: float | None,
-    lam: float | None,
-    *,
-    intercept_scaling: float = 1.0,
-    callbacks: Sequence[Callable[..., Any]] = (),
-) -> Training:
-    """The options as ``checked_training`` takes them; raises ValueError."""
-    options = asdict(given)
+def checked(given: FitArguments, C: float | None, lam: float | None, **more: Any) -> Training:
+    """The options as ``checked_training`` takes them, and ``more``; raises ValueError."""
+    options: dict[str, Any] = {"intercept_scaling": 1.0, "callbacks": ()} | asdict(given) | more
     del options["class_weight"]  # which needs the classes
     options["n_jobs"] = options.pop("threads")
-    return checked_training(
-        **options,
-        C=C,
-        lam=lam,
-        fit_intercept=True,
-        intercept_scaling=intercept_scaling,
-        callbacks=tuple(callbacks),
-        began=time.perf_counter(),
-    )
+    return checked_training(C=C, lam=lam, fit_intercept=True, began=time.perf_counter(), **options)
 
 
 def task_of(data: Data, given: FitArguments) -> Task:
@@ -210,7 +191,6 @@ def fitted_of(
 def fingerprint(data: Data) -> dict[str, Any]:
     """The shape of the training rows, and a checksum over all of them."""
     X = data.X
-    if isinstance(X, Blocks):
-        return {"rows": X.shape[0], "features": X.shape[1], "values": X.size}
     values = int(X.nnz if sparse.issparse(X) else X.size)
-    return {"rows": X.shape[0], "features": X.shape[1], "values": values, "crc32": of_rows(X)}
+    about = {"rows": X.shape[0], "features": X.shape[1], "values": values}
+    return about if isinstance(X, Blocks) else about | {"crc32": of_rows(X)}

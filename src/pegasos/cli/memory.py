@@ -35,18 +35,28 @@ _BASE, _ROW, _ROW_LANE, _FEATURE_LANE = 90e6, 34, 26, 96
 
 def rows_of_job(voice: Voice, job: Train, path: Path) -> Prepared:
     """Rows in memory, or on disk if they would not fit."""
-    budget = _budget(voice, job, path)
+    whole = _why_whole(job)
+    budget = _budget(voice, job, path) if job.memory is not None or whole is None else None
     if budget is None:
         return read_prepared(voice, path, job)
-    if job.fit.multi_class != "ovr":
-        raise CommandError(f"--multi-class {job.fit.multi_class} needs the rows in memory")
-    if job.cv is not None:
-        raise CommandError("--cv needs the rows in memory: leave out --memory")
-    if job.prepare.text is not None or job.prepare.scale != "none":
-        raise UsageError("--memory takes rows of numbers as they are: leave out --text and --scale")
-    if job.read.multilabel:
-        raise UsageError("--memory takes classes, not rows with several labels")
+    if whole is not None:
+        raise whole
     return _read_large(voice, job, path, budget)
+
+
+def _why_whole(job: Train) -> CommandError | None:
+    """What keeps rows from being read a block at a time."""
+    if job.fit.multi_class != "ovr":
+        return CommandError(f"--multi-class {job.fit.multi_class} needs the rows in memory")
+    if job.cv is not None:
+        return CommandError("--cv needs the rows in memory: leave out --memory")
+    if job.prepare.text is not None or job.prepare.scale != "none":
+        return UsageError(
+            "--memory takes rows of numbers as they are: leave out --text and --scale"
+        )
+    if job.read.multilabel:
+        return UsageError("--memory takes classes, not rows with several labels")
+    return None
 
 
 def _budget(voice: Voice, job: Train, path: Path) -> int | None:
@@ -58,7 +68,7 @@ def _budget(voice: Voice, job: Train, path: Path) -> int | None:
     if job.memory is not None:
         return _parsed_size(job.memory)
     free = available()
-    if free is None or not path.is_file() or not _can_be_large(job):
+    if free is None or not path.is_file():
         return None
     need = path.stat().st_size * _PACKED.get(path.suffix, 1)
     if need <= _SHARE * free:
@@ -68,12 +78,6 @@ def _budget(voice: Voice, job: Train, path: Path) -> int | None:
         "a block at a time (--memory says how much they may take)"
     )
     return int(_SHARE * free)
-
-
-def _can_be_large(job: Train) -> bool:
-    """Whether its options allow for rows on disk."""
-    plain = job.prepare.text is None and job.prepare.scale == "none" and not job.read.multilabel
-    return plain and job.fit.multi_class == "ovr" and job.cv is None
 
 
 def _parsed_size(text: str) -> int:

@@ -39,7 +39,7 @@ def predict(voice: Voice, given: Predict) -> None:
             "save it"
         )
     options = options_like(model, given.data, given.read, n_jobs=given.threads)
-    tally = Tally(model)
+    tally = Tally(Scored(about_model(model), most=0))
     with ExitStack() as stack:
         write: Any = sys.stdout.buffer.write
         if out is not None:
@@ -79,20 +79,21 @@ def as_wide(X: Any, features: int) -> Any:
 class Tally:
     """Rows that were predicted; those with labels are counted by the class predicted."""
 
-    def __init__(self, model: LinearModel) -> None:
-        """Nothing counted."""
-        self.model = model
-        self.scored = Scored(about_model(model), most=0)
+    def __init__(self, scored: Scored) -> None:
+        """``scored`` counts rows with labels."""
+        self.scored = scored
         self.rows = self.widest = self.skipped = 0
+        self.notes: dict[str, None] = {}
 
-    def add(self, block: Data, scores: Floats) -> None:
-        """Count a block."""
+    def add(self, block: Data, scores: Floats, **more: Any) -> None:
+        """Count a block; ``more`` is for ``Scored.add``."""
         self.rows += block.n
         self.skipped += block.bad_count
+        self.notes |= dict.fromkeys(block.notes)
         if block.X is not None:
             self.widest = max(self.widest, block.X.shape[1])
         if block.y is not None:
-            self.scored.add(scores, block.y, label_names=block.label_names)
+            self.scored.add(scores, block.y, label_names=block.label_names, **more)
 
     def table(self) -> list[dict[str, Any]]:
         """The confusion matrix, or of labels their counts: each with its precision and recall."""
@@ -132,9 +133,10 @@ def text_of_numbers(values: Floats) -> bytes:
 
 def tell(voice: Voice, tally: Tally, metrics: bool, results: bool) -> None:
     """What the labels say about the predictions; ``results``: on stdout, too."""
-    if tally.widest > tally.model.features:
+    known = tally.scored.about.features
+    if tally.widest > known:
         voice.tell(
-            f"note: the data have {tally.widest:,} features, the model {tally.model.features:,}: "
+            f"note: the data have {tally.widest:,} features, the model {known:,}: "
             "the rest has no weight"
         )
     if tally.skipped:
@@ -157,7 +159,7 @@ def tell(voice: Voice, tally: Tally, metrics: bool, results: bool) -> None:
 
 def accuracy_on(model: LinearModel, path: Path, options: Options) -> float:
     """The accuracy on the rows of a file."""
-    tally = Tally(model)
+    tally = Tally(Scored(about_model(model), most=0))
     for block, X in prepared_blocks(model, path, options):
         tally.add(block, model.scores(X))
     if not tally.scored.rows:

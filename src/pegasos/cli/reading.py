@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pegasos.cli.arguments import ReadArguments
-from pegasos.cli.commands import Cv, Train
+from pegasos.cli.commands import Train
 from pegasos.cli.exits import UsageError
 from pegasos.cli.say import Voice, class_name, percent
 from pegasos.data import FORMATS, format_of
@@ -96,12 +96,12 @@ def column(name: str | None) -> str | int | None:
     return name
 
 
-def columns_of(given: Train | Cv) -> dict[str, Any]:
+def columns_of(job: Train) -> dict[str, Any]:
     """The columns that were named, for a model to remember."""
     named = {
-        "text_column": column(given.prepare.text),
-        "label_column": column(given.read.label),
-        "weight_column": column(given.read.weight),
+        "text_column": column(job.prepare.text),
+        "label_column": column(job.read.label),
+        "weight_column": column(job.read.weight),
     }
     return {name: value for name, value in named.items() if value is not None}
 
@@ -117,18 +117,18 @@ class Prepared:
     seconds: float  # all of this took
 
 
-def read_prepared(voice: Voice, path: Path, given: Train | Cv) -> Prepared:
+def read_prepared(voice: Voice, path: Path, job: Train) -> Prepared:
     """Read rows to train on, prepare them, and say what there is."""
     began = time.perf_counter()
-    prepare = given.prepare
+    prepare = job.prepare
     for name, value, known in (
         ("--scale", prepare.scale, scale.METHODS),
         ("--text-as", prepare.text_as, text.METHODS),
     ):
         if value not in known:
             raise UsageError(f"{name} {value}: one of {', '.join(known)}")
-    text_column, n_jobs = column(prepare.text), given.fit.threads
-    options = options_of(given.read, text_column=text_column, labels=True, n_jobs=n_jobs)
+    text_column, n_jobs = column(prepare.text), job.fit.threads
+    options = options_of(job.read, text_column=text_column, labels=True, n_jobs=n_jobs)
     data = read_data(path, options, light=True)
     steps: list[Step] = []
     if data.text is not None:
@@ -139,7 +139,7 @@ def read_prepared(voice: Voice, path: Path, given: Train | Cv) -> Prepared:
         data = steps[-1].apply(data)
     seconds = time.perf_counter() - began
     describe(voice, path, data)
-    return Prepared(data, tuple(steps), options, columns_of(given), seconds)
+    return Prepared(data, tuple(steps), options, columns_of(job), seconds)
 
 
 def classes_of(y: Any) -> tuple[Any, Any]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pegasos.cli import commands
 from pegasos.cli.exits import CommandError
-from pegasos.cli.predict import prepared_blocks
+from pegasos.cli.predict import Tally, prepared_blocks
 from pegasos.cli.reading import options_like
 from pegasos.cli.saving import check_target, digest_of
 from pegasos.cli.say import Voice
@@ -44,40 +44,28 @@ def report_on(
 ) -> Report:
     """The report of a model on the rows of a file; ``trained``: whether they are its own."""
     scored = Scored(about_model(model, origin=str(origin)))
-    skipped, widest, notes = 0, 0, dict[str, None]()
+    tally = Tally(scored)
     for block, X in prepared_blocks(model, data, options):
         if block.y is None:
             raise CommandError(f"{data} has no labels to compare predictions with")
-        scored.add(
-            model.scores(X),
-            block.y,
-            weight=block.sample_weight,
-            probabilities=None if model.calibrators is None else model.probabilities(X),
-            X=X,
-            text=block.text,
-            label_names=block.label_names,
-        )
-        skipped += block.bad_count
-        widest = max(widest, 0 if block.X is None else block.X.shape[1])
-        notes |= dict.fromkeys(block.notes)
+        p = None if model.calibrators is None else model.probabilities(X)
+        scores, weight = model.scores(X), block.sample_weight
+        tally.add(block, scores, weight=weight, probabilities=p, X=X, text=block.text)
     if not scored.rows:
         raise CommandError(f"{data} has no rows")
-    if widest > model.features:
-        notes[f"the data have {widest:,} features: those the model has not have no weight"] = None
-    if trained is None:
-        trained = None if _alike(model, scored) else False
+    if tally.widest > model.features:
+        tally.notes |= {
+            f"the data have {tally.widest:,} features: those the model has not have no weight": None
+        }
+    if trained is None:  # rows of another size are others
+        known = (model.data.get("rows"), model.data.get("values"))
+        trained = None if None in known or known == (scored.rows, scored.values) else False
     rows = Rows(
         path=str(data),
         trained=trained,
         digest=f"SHA-256 {digest_of(data)}" if data.is_file() else "",
         weights=f"column {options.weight}" if scored.weighted and options.weight else "",
-        skipped=skipped,
-        notes=tuple(notes),
+        skipped=tally.skipped,
+        notes=tuple(tally.notes),
     )
     return make(scored, rows, title or f"{origin.name} on {data.name}")
-
-
-def _alike(model: LinearModel, scored: Scored) -> bool:
-    """Whether rows have the size of those trained on, so that they may be the same."""
-    known = (model.data.get("rows"), model.data.get("values"))
-    return None in known or known == (scored.rows, scored.values)

@@ -6,12 +6,13 @@ import hashlib
 import os
 import signal
 import threading
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pegasos.cli.arguments import FitArguments
+from pegasos.cli.commands import Train
 from pegasos.cli.exits import CommandError
 from pegasos.cli.fitting import Fitted, fit, training_of
 from pegasos.cli.memory import memory_needed
@@ -19,7 +20,6 @@ from pegasos.cli.reading import Prepared
 from pegasos.cli.say import BOUNDS, Voice, in_words, seconds, worst
 from pegasos.model import file as model_file
 from pegasos.problem import Problem
-from pegasos.run.checkpoint.saving import Saving
 from pegasos.run.interrupt import Interruption
 from pegasos.run.progress import PlainProgress, ProgressLine, on_terminal
 from pegasos.solvers import Choice, InteriorPoint, Newton
@@ -50,35 +50,25 @@ def digest_of(path: Path) -> str:
 
 
 def fit_and_save(
-    voice: Voice,
-    given: FitArguments,
-    rows: Prepared,
-    target: Path,
-    overwrite: bool,
-    *,
-    C: float | None,
-    lam: float | None = None,
-    saving: Saving | None = None,
-    command: dict[str, Any] | None = None,
-    path: dict[str, Any] | None = None,
+    voice: Voice, job: Train, rows: Prepared, target: Path, path: Mapping[str, Any]
 ) -> tuple[Fitted, bool]:
     """Train, save and tell; whether a signal came. One after the fit does not lose the model.
 
-    ``command`` is what a checkpoint keeps, ``path`` the way C was chosen.
+    ``path`` is the way C was chosen.
     """
     with Interruption() as asked:
         with ExitStack() as stack:
-            training = training_of(given, C, lam, progress_of(stack, voice, given.tol))
+            training = training_of(job, progress_of(stack, voice, job.fit.tol))
             training = replace(training, announce=_announcer(voice, rows.data.X))
-            if saving is not None:
-                data, options = rows.data, ("multi_class", "class_weight")
-                training = saved_training(
-                    stack, saving, training, data.X, data.y, data.sample_weight,
-                    {name: getattr(given, name) for name in options}, command=command,
-                )  # fmt: skip
-            fitted = fit(training, given, rows).having(path=path or {})
-        save_model(voice, fitted, target, overwrite)
-    report(voice, fitted, given.tol, target, rows.seconds)
+            data = rows.data
+            more = {"multi_class": job.fit.multi_class, "class_weight": job.fit.class_weight}
+            training = saved_training(
+                stack, job.save.saving(), training, data.X, data.y, data.sample_weight, more,
+                command=job.plain(),
+            )  # fmt: skip
+            fitted = fit(training, job.fit, rows).having(path=path)
+        save_model(voice, fitted, target, job.overwrite)
+    report(voice, fitted, job.fit.tol, target, rows.seconds)
     return fitted, asked.requested
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pegasos.cli.arguments import FitArguments, PrepareArguments, ReadArguments
-from pegasos.cli.commands import Train
+from pegasos.cli.arguments import FitArguments
+from pegasos.cli.commands import KEPT_GROUPS, KEPT_PATHS, KEPT_VALUES, Train
 from pegasos.cli.exits import CommandError, UsageError
 from pegasos.cli.fitting import Fitted, training_of
 from pegasos.cli.memory import rows_of_job
@@ -19,10 +19,6 @@ from pegasos.run.checkpoint import manifest
 from pegasos.util.atomic import atomic_write
 
 _MODEL = "model"  # in a checkpoint: the digest of the model it left behind
-# What a checkpoint keeps of a job, so that it can be resumed by its name alone.
-_GROUPS = {"read": ReadArguments, "prepare": PrepareArguments, "fit": FitArguments}
-_PATHS = {"data": "data", "model": "target", "evaluate": "evaluate", "cache_dir": "cache_dir"}
-_VALUES = ("C", "lam", "cv", "memory")
 
 
 def train(voice: Voice, job: Train) -> int:
@@ -55,12 +51,9 @@ def train(voice: Voice, job: Train) -> int:
         if job.report.absolute() == target.absolute():
             raise UsageError(f"--report {job.report} is where the model goes: give it another name")
         check_target(job.report, job.overwrite, "a report")
-    training_of(job.fit, job.C, job.lam)  # wrong options are told before the file is read
+    training_of(job)  # wrong options are told before the file is read
     rows = rows_of_job(voice, job, data)
-    fitted, asked = fit_and_save(
-        voice, job.fit, rows, target, job.overwrite, C=job.C, lam=job.lam,
-        saving=job.save.saving(), command=_kept(job),
-    )  # fmt: skip
+    fitted, asked = fit_and_save(voice, job, rows, target, path={})
     place = job.save.checkpoint or job.save.resume
     if place is not None:
         # The run may replace its model when it goes on. Where the disk is full, it will ask.
@@ -93,16 +86,6 @@ def _measure(
         save_report(voice, made, job.report, job.overwrite)
 
 
-def _kept(job: Train) -> dict[str, Any]:
-    """What a checkpoint keeps, as JSON has it; paths are absolute."""
-    paths = {kept: getattr(job, name) for name, kept in _PATHS.items()}
-    return (
-        {kept: None if path is None else str(path.absolute()) for kept, path in paths.items()}
-        | {name: getattr(job, name) for name in _VALUES}
-        | {name: asdict(getattr(job, name)) for name in _GROUPS}
-    )
-
-
 def _resumed(given: Train) -> Train:
     """The job that a checkpoint was made by, where no data are ``given``.
 
@@ -117,15 +100,15 @@ def _resumed(given: Train) -> Train:
         )
     asked = {name: getattr(given.fit, name) for name in ("max_iter", "max_time")}
     limits = {name: value for name, value in asked.items() if value is not None}
-    if _kept(given) != _kept(Train(fit=FitArguments(**limits))):
+    if given.plain() != Train(fit=FitArguments(**limits)).plain():
         raise UsageError(
             "--resume takes the options of the run it resumes, but for --max-iter and --max-time: "
             "leave others out, or give DATA and all of them"
         )
-    values: dict[str, Any] = {name: kept[name] for name in _VALUES}
-    for name, key in _PATHS.items():
+    values: dict[str, Any] = {name: kept[name] for name in KEPT_VALUES}
+    for name, key in KEPT_PATHS.items():
         values[name] = None if kept[key] is None else Path(kept[key])
-    for name, kind in _GROUPS.items():
+    for name, kind in KEPT_GROUPS.items():
         values[name] = kind(**kept[name])
     job = replace(given, **values)
     note, target = given.save.resume / _MODEL, values["model"]

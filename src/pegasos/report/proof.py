@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from pegasos.certificate import Certificate
 from pegasos.report.about import About
 from pegasos.report.charts import Chart, linear, logarithmic
 from pegasos.report.text import fixed, number
@@ -51,24 +52,24 @@ def certificate(about: About) -> dict[str, Any]:
         return {"headline": "Nothing is proven about this model.", "kind": "none", "lanes": [],
                 "short": "no proof", "words": _WITHOUT, "more": 0}  # fmt: skip
     gap = worst(proof)
-    problems = int(np.size(proof.primal))
     asked = isinstance(tol, float) and tol > 0
     proven = bool(np.all(proof.proves(float(tol or 0)))) if asked else math.isfinite(gap)
     headline = in_words(gap)
-    lanes = _lanes(about) if problems > 1 else []
+    lanes = _lanes(about, proof) if np.size(proof.primal) > 1 else []
     return {
         "headline": f"{headline[0].upper()}{headline[1:]}.",
         "kind": "proven" if proven else "short",
         "short": percent(gap) if gap <= 1 else "unproven" if math.isinf(gap) else number(1 + gap),
-        "words": _words(about, gap, problems, proven, tol if asked else None),
+        "words": _words(about, proof, gap, proven, tol if asked else None),
         "lanes": lanes[:_LANES],
         "more": max(0, len(lanes) - _LANES),
     }
 
 
-def _words(about: About, gap: float, problems: int, proven: bool, tol: float | None) -> list[str]:
-    proof = about.certificate
-    assert proof is not None
+def _words(
+    about: About, proof: Certificate, gap: float, proven: bool, tol: float | None
+) -> list[str]:
+    problems = int(np.size(proof.primal))
     at = int(np.argmax(np.ravel(proof.relative_gap)))
     primal, dual, rounding = (
         float(np.ravel(bound)[at % np.size(bound)])
@@ -100,20 +101,14 @@ def _words(about: About, gap: float, problems: int, proven: bool, tol: float | N
     return said
 
 
-def _lanes(about: About) -> list[dict[str, Any]]:
+def _lanes(about: About, proof: Certificate) -> list[tuple[str, ...]]:
     """The bounds of each problem, the largest gap first."""
-    proof = about.certificate
-    assert proof is not None
+    primal, dual = np.ravel(proof.primal), np.ravel(proof.dual)
     gaps = np.ravel(proof.relative_gap)
     names = about.lane_names()
     names = names if len(names) == gaps.size else [str(k + 1) for k in range(gaps.size)]
     return [
-        {
-            "name": names[k],
-            "primal": number(np.ravel(proof.primal)[k], 6),
-            "dual": number(np.ravel(proof.dual)[k], 6),
-            "gap": number(gaps[k], 3, zeros=True),
-        }
+        (names[k], number(primal[k], 6), number(dual[k], 6), number(gaps[k], 3, zeros=True))
         for k in np.argsort(-gaps, kind="stable")
     ]
 

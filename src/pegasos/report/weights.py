@@ -59,8 +59,8 @@ def _heaviest(about: About, lane: int, top: int) -> list[dict[str, Any]]:
 def worst_rows(scored: Scored, first: int = 1) -> dict[str, Any]:
     """The rows with the smallest margins; ``first`` is the number of the first row."""
     about = scored.about
-    rows = [_row(about, one, first) for one in scored.worst.found]
-    wrong = sum(one.margin < 0 for one in scored.worst.found)
+    rows = [_row(about, one, first) for one in scored.worst]
+    wrong = sum(one.margin < 0 for one in scored.worst)
     return {
         "rows": rows,
         "wrong": wrong,
