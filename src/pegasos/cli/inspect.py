@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from pegasos.cli.commands import Inspect
-from pegasos.cli.say import BOUNDS, Voice, class_name, in_words, worst
+from pegasos.cli.say import Voice, class_name, in_words, worst
 from pegasos.export import read_any
 from pegasos.model.linear import LinearModel
 from pegasos.report.about import about_model
@@ -36,7 +37,7 @@ def inspect(voice: Voice, given: Inspect) -> None:
         proof = model.certificate
         voice.tell(in_words(worst(proof)))
         voice.result(relative_gap=worst(proof))
-        voice.detail(certificate={name: getattr(proof, name) for name in BOUNDS})
+        voice.detail(certificate=asdict(proof))
     if given.top:
         voice.table("top_features", heaviest(model, given.top))
 

@@ -8,7 +8,7 @@ import signal
 import threading
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from pegasos.cli.exits import CommandError
 from pegasos.cli.fitting import Fitted, fit, training_of
 from pegasos.cli.memory import memory_needed
 from pegasos.cli.reading import Prepared
-from pegasos.cli.say import BOUNDS, Voice, in_words, seconds, worst
+from pegasos.cli.say import Voice, in_words, seconds, worst
 from pegasos.model import file as model_file
 from pegasos.problem import Problem
 from pegasos.run.interrupt import Interruption
@@ -128,7 +128,7 @@ def report(voice: Voice, fitted: Fitted, tol: float, target: Path, read: float) 
         voice.kept,
     )
     voice.detail(
-        certificate={name: getattr(proof, name) for name in BOUNDS},
+        certificate=asdict(proof),
         stop_reason=stop,
         solver=outcome.solver.name,
         solver_reason=outcome.reason,

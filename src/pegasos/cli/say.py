@@ -13,12 +13,9 @@ from pegasos.cli.arguments import SayArguments
 from pegasos.wording import class_name, in_words, percent, seconds, size, visible, worst
 
 __all__ = [
-    "BOUNDS", "Voice", "class_name", "in_words", "percent", "plain", "seconds", "shown", "size",
+    "Voice", "class_name", "in_words", "percent", "plain", "seconds", "shown", "size",
     "table_lines", "worst",
 ]  # fmt: skip
-
-BOUNDS = ("primal", "dual", "rounding")
-"""What JSON has of a certificate."""
 
 
 class Voice:
