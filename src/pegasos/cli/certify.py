@@ -23,6 +23,7 @@ from pegasos.data.dataset import Data
 from pegasos.export import read_any
 from pegasos.model.linear import LinearModel
 from pegasos.problem import Problem
+from pegasos.report.scored import codes_among
 from pegasos.tasks.training import Task, Training
 from pegasos.util import sparse
 
@@ -191,10 +192,9 @@ def _labels(
 ) -> Iterator[tuple[Problem, Any]]:
     """Those labels that some rows have and some have not."""
     names = data.label_names if data.label_names is not None else np.arange(data.y.shape[1])
-    column = {class_name(name): k for k, name in enumerate(names)}
-    for lane, name in enumerate(model.classes):
-        place = column.get(class_name(name))
-        if place is None:
+    places = codes_among([class_name(name) for name in names], model.classes)
+    for lane, place in enumerate(places.tolist()):
+        if place < 0:
             continue
         ones = np.asarray(data.y[:, [place]].todense())[:, 0] > 0
         if ones.all() or not ones.any():
@@ -208,11 +208,11 @@ def _codes(model: LinearModel, y: Any) -> Any:
     """The class of each row, in the model's order."""
     if y is None or y.ndim != 1:
         raise CommandError("the rows need a class each")
-    known = {class_name(value): code for code, value in enumerate(model.classes)}
-    values, place = np.unique(y, return_inverse=True)
-    missing = [class_name(value) for value in values if class_name(value) not in known]
-    if missing:
+    codes = codes_among([class_name(value) for value in model.classes], y)
+    missing = y[codes < 0]
+    if missing.size:
         raise CommandError(
-            f"the model does not know class {missing[0]}: these are not the rows it was trained on"
+            f"the model does not know class {class_name(np.unique(missing)[0])}: these are not the "
+            "rows it was trained on"
         )
-    return np.array([known[class_name(value)] for value in values], dtype=np.intp)[place]
+    return codes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -43,6 +43,15 @@ class Near:
     true: NDArray[np.intp]
     rival: NDArray[np.intp]
     scores: Floats  # (n, 1 or 2)
+
+
+def codes_among(classes: Sequence[str], y: NDArray[Any]) -> NDArray[np.intp]:
+    """The places of values among classes by their names, -1 for those that are unknown."""
+    known = {name: code for code, name in enumerate(classes)}
+    if y.dtype.kind == "O":  # of several types, perhaps, which have no order
+        return np.array([known.get(class_name(value), -1) for value in y], dtype=np.intp)
+    found, place = np.unique(y, return_inverse=True)
+    return np.array([known.get(class_name(v), -1) for v in found], dtype=np.intp)[place]
 
 
 @dataclass
@@ -89,7 +98,6 @@ class Scored:
         self.counts = np.zeros((0, 0) if self.about.labels else (self.count, self.count))
         self.labels = PerClass(*np.zeros((3, self.count)))
         self.wrong_labels = 0.0  # weight of single labels that are wrong
-        self._code = {name: code for code, name in enumerate(self.about.classes)}
         self._parts: list[Kept] = []
         self._size = 0
 
@@ -128,7 +136,7 @@ class Scored:
             raise ValueError("the data have several labels a row, the model has classes")
         if self.about.binary and scores.ndim == 2:
             scores = scores[:, -1] - scores[:, 0] if scores.shape[1] == 2 else scores[:, 0]
-        codes = self._codes(np.asarray(y))
+        codes = codes_among(self.about.classes, np.asarray(y))
         said = chosen(scores)
         known = codes >= 0
         self.unknown += int(np.count_nonzero(~known))
@@ -144,20 +152,11 @@ class Scored:
         near = Near(np.flatnonzero(known), measures.margins(own, truth), truth, rival, shown)
         return Kept(scores, codes, weight, probabilities), near
 
-    def _codes(self, y: NDArray[Any]) -> NDArray[np.intp]:
-        """The places of classes, -1 for those that are unknown."""
-        if y.dtype.kind == "O":  # of several types, perhaps, which have no order
-            return self._places(y)
-        found, place = np.unique(y, return_inverse=True)
-        return self._places(found)[place]
-
-    def _places(self, names: Iterable[Any]) -> NDArray[np.intp]:
-        return np.array([self._code.get(class_name(name), -1) for name in names], dtype=np.intp)
-
     def _add_labels(self, scores: Floats, y: Any, weight: Floats, names: Any) -> tuple[Kept, Near]:
         truth = np.zeros(scores.shape, dtype=bool)
         given = sparse.coo_matrix(y)
-        columns = self._places(range(given.shape[1]) if names is None else names)
+        names = range(given.shape[1]) if names is None else names
+        columns = codes_among(self.about.classes, np.array(names, dtype=object))
         at, label = given.row[given.data != 0], columns[given.col[given.data != 0]]
         truth[at[label >= 0], label[label >= 0]] = True
         self.unknown += np.unique(at[label < 0]).size
