@@ -13,10 +13,6 @@ from pegasos.cli.exits import CommandError, UsageError
 from pegasos.cli.reading import Prepared, columns_of, describe, options_of, read_prepared
 from pegasos.cli.say import Voice, size
 from pegasos.data import format_of
-from pegasos.data.cache import Cache
-from pegasos.data.cache_manifest import NAME
-from pegasos.data.chunks import CacheChunks
-from pegasos.data.convert import convert
 from pegasos.data.dataset import Data, Options
 from pegasos.sites import Blocks
 from pegasos.solve import rows_of
@@ -95,6 +91,9 @@ def _parsed_size(text: str) -> int:
 
 def _read_large(voice: Voice, job: Train, path: Path, memory: int) -> Prepared:
     """Rows in a cache beside the file, or in ``--cache-dir``, that are read a block at a time."""
+    from pegasos.data.cache import Cache  # most fits need none of this
+    from pegasos.data.chunks import CacheChunks
+
     began = time.perf_counter()
     options = options_of(job.read, labels=True, n_jobs=job.fit.threads)
     cache = _cached(voice, path, options, job.cache_dir)
@@ -121,6 +120,9 @@ def _read_large(voice: Voice, job: Train, path: Path, memory: int) -> Prepared:
 
 def _cached(voice: Voice, path: Path, options: Options, folder: Path | None) -> Path:
     """The cache of a file: itself, one that is there and newer, or a new one."""
+    from pegasos.data.cache_manifest import NAME
+    from pegasos.data.convert import convert
+
     if format_of(path) == "cache":
         return path
     place = (path.parent if folder is None else folder) / f"{path.name}.cache"
