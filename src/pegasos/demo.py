@@ -30,16 +30,14 @@ def run(train: int = ROWS, picture: Path = PICTURE, seed: int = 0) -> None:
 
     print(f"pegasos.LinearSVC(C={C:g}, tol={TOL:g}): the gap is proven, at every line")
     print(f"{'epoch':>7} {'seconds':>9} {'primal':>11} {'dual':>11} {'proven within':>15}")
-    ours = LinearSVC(C=C, tol=TOL, fit_intercept=False, random_state=0, callbacks=[_show])
-    seconds = _timed(lambda: ours.fit(X, y))
+    shared: dict[str, Any] = {"C": C, "fit_intercept": False, "random_state": 0}
+    ours = LinearSVC(tol=TOL, callbacks=[_show], **shared)
+    seconds = _timed(ours, X, y)
     print(f"  {ours.stop_reason_}: {ours.certificate_}\n")
 
-    tight = LinearSVC(C=C, tol=TOL / 10, fit_intercept=False, random_state=0)
-    rows = [
-        (f"pegasos, tol={TOL:g}", seconds, ours),
-        (f"pegasos, tol={TOL / 10:g}", _timed(lambda: tight.fit(X, y)), tight),
-    ]
-    rows += [(name, _timed(lambda m=model: m.fit(X, y)), model) for name, model in _peers(train)]
+    others = {f"pegasos, tol={TOL / 10:g}": LinearSVC(tol=TOL / 10, **shared)} | _peers(train)
+    rows = [(f"pegasos, tol={TOL:g}", seconds, ours)]
+    rows += [(name, _timed(model, X, y), model) for name, model in others.items()]
     _table(rows, X, y, X_test, y_test)
     _draw(X, y, rows, picture)
     print(f"\nThe gap curves are in {picture}")
@@ -53,28 +51,23 @@ def _show(record: Record) -> None:
     )
 
 
-def _peers(n: int) -> list[tuple[str, Any]]:
+def _peers(n: int) -> dict[str, Any]:
     """scikit-learn's two ways to the same objective, at their default stopping rules."""
     from sklearn.linear_model import SGDClassifier
     from sklearn.svm import LinearSVC as LibLinear
 
-    return [
-        (
-            "sklearn LinearSVC",
-            LibLinear(C=C, loss="hinge", fit_intercept=False, random_state=0),
-        ),
-        (
-            "sklearn SGDClassifier",
-            SGDClassifier(alpha=1 / (C * n), fit_intercept=False, random_state=0),
-        ),
-    ]
+    shared: dict[str, Any] = {"fit_intercept": False, "random_state": 0}
+    return {
+        "sklearn LinearSVC": LibLinear(C=C, loss="hinge", **shared),
+        "sklearn SGDClassifier": SGDClassifier(alpha=1 / (C * n), **shared),
+    }
 
 
-def _timed(work: Any) -> float:
+def _timed(model: Any, X: Any, y: Any) -> float:
     began = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        work()
+        model.fit(X, y)
     return time.perf_counter() - began
 
 
@@ -99,9 +92,9 @@ def _draw(X: Any, y: Any, rows: list[Any], path: Path) -> None:
     from matplotlib import pyplot as plt
 
     figure, axes = plt.subplots(figsize=(7, 4.2), layout="constrained")
-    for name, epochs in (("dual", 60), ("sgds", 60), ("sgdm", 60), ("pegasos", 60)):
+    for name in ("dual", "sgds", "sgdm", "pegasos"):
         result = solve(
-            X, y, C=C, solver=name, intercept="none", tol=TOL / 10, max_epochs=epochs, seed=0
+            X, y, C=C, solver=name, intercept="none", tol=TOL / 10, max_epochs=60, seed=0
         )
         axes.loglog(result.history["seconds"], result.history["relative_gap"], ".-", label=name)
     bound = rows[1][2].certificate_.dual
@@ -109,9 +102,11 @@ def _draw(X: Any, y: Any, rows: list[Any], path: Path) -> None:
         above = certify(X, y, model.coef_[0], C=C).primal / bound - 1
         axes.loglog([seconds], [above], marker, color="0.4", label=f"{name} (not proven)")
     axes.axhline(TOL, color="0.8", zorder=0)
-    axes.set_xlabel("seconds, certificates included")
-    axes.set_ylabel("proven relative gap, P/D - 1")
-    axes.set_title(f"Stand-in of RCV1's shape, {X.shape[0]:,} rows, C = {C:g}")
+    axes.set(
+        xlabel="seconds, certificates included",
+        ylabel="proven relative gap, P/D - 1",
+        title=f"Stand-in of RCV1's shape, {X.shape[0]:,} rows, C = {C:g}",
+    )
     axes.legend(fontsize=8)
     figure.savefig(path, dpi=120)
     plt.close(figure)

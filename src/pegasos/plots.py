@@ -11,6 +11,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pegasos.report.measures import margins
+
 
 class _Display:
     """Where to draw."""
@@ -43,14 +45,9 @@ class GapCurveDisplay(_Display):
 
     @classmethod
     def from_estimator(
-        cls,
-        estimator: Any,
-        *,
-        against: str = "seconds",
-        name: str | None = None,
-        ax: Any = None,
+        cls, estimator: Any, *, against: str = "seconds", name: str | None = None, ax: Any = None,
         **line: Any,
-    ) -> Self:
+    ) -> Self:  # fmt: skip
         """Draw the history of a fitted estimator, or of a ``pegasos.solve`` result.
 
         ``against`` is ``"seconds"`` or ``"epoch"``; ``line`` goes to ``matplotlib``'s ``plot``.
@@ -148,16 +145,8 @@ class MarginsDisplay(_Display):
         unknown = np.setdiff1d(labels, classes)
         if unknown.size:
             raise ValueError(f"y holds {unknown[0]!r}, which is no class of the estimator")
-        codes = np.searchsorted(classes, labels)
-        if scores.ndim == 1:
-            margins = np.where(codes == 1, scores, -scores)
-        else:
-            rows = np.arange(codes.size)
-            own = scores[rows, codes]
-            others = scores.copy()
-            others[rows, codes] = -np.inf
-            margins = own - others.max(axis=1)
-        return cls(margins=margins, names=labels, classes=classes).plot(ax, bins=bins, **bars)
+        shown = margins(scores, np.searchsorted(classes, labels))
+        return cls(margins=shown, names=labels, classes=classes).plot(ax, bins=bins, **bars)
 
     def plot(self, ax: Any = None, *, bins: Any = 50, **bars: Any) -> Self:
         """Draw, the classes stacked."""

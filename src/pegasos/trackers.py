@@ -72,10 +72,10 @@ class CSVLogger(_FileLogger):
 
     def write(self, file: IO[str], record: Record) -> None:
         """One record, under a heading if it is the first of the file."""
-        rows, found = csv.writer(file), numbers(record)
+        rows = csv.DictWriter(file, COLUMNS)  # which writes None as nothing
         if file.tell() == 0:
-            rows.writerow(COLUMNS)
-        rows.writerow(["" if found[c] is None else found[c] for c in COLUMNS])
+            rows.writeheader()
+        rows.writerow(numbers(record))
 
 
 class MLflowLogger:

@@ -19,14 +19,14 @@ import pegasos.dask
 from pegasos.run.checkpoint.container import Container, write
 from pegasos.run.checkpoint.errors import CheckpointError
 from pegasos.sites.cluster.cluster import Cluster
-from pegasos.testing.chunked import blocks, text, toy
+from tests.common.chunked import blocks, text, toy
 
 LIFE = textwrap.dedent("""
     import sys
     import dask.array as da
     from distributed import Client
     import pegasos.dask
-    from pegasos.testing.chunked import blocks, text, toy
+    from tests.common.chunked import blocks, text, toy
 
     address, folder, solver = sys.argv[1:]
     X, y = text() if solver == "dual" else toy()

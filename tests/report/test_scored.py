@@ -6,7 +6,7 @@ from scipy import sparse
 from tests.common.models import random_model
 
 from pegasos.report import Scored, about_model
-from pegasos.report.worst import misled
+from pegasos.report.weights import misled
 
 
 def three(n=200, seed=0):

@@ -1,23 +1,22 @@
-"""The commands by name."""
+"""The command line, made of the commands."""
 
 from __future__ import annotations
 
 import gc
-import importlib
 import signal
 import sys
+from collections.abc import Iterable
+from functools import partial
 
 import typer
 
-COMMANDS = (
-    "train", "predict", "cv", "certify", "convert", "export", "inspect", "report", "reproduce",
-    "demo",
-)  # fmt: skip
-"""Each is a function in the module of its name."""
+from pegasos.cli.arguments import callback
+from pegasos.cli.commands import COMMANDS
+from pegasos.cli.exits import run
 
 
-def make_app(commands: tuple[str, ...] = COMMANDS) -> typer.Typer:
-    """The command line; of the commands, only those named are imported."""
+def make_app(commands: Iterable[str] = COMMANDS) -> typer.Typer:
+    """The command line, or some of its commands."""
     made = typer.Typer(
         name="pegasos",
         context_settings={"help_option_names": ["-h", "--help"]},
@@ -28,7 +27,7 @@ def make_app(commands: tuple[str, ...] = COMMANDS) -> typer.Typer:
     )
     made.callback(invoke_without_command=True)(_about)
     for name in commands:
-        made.command(name)(getattr(importlib.import_module(f"pegasos.cli.{name}"), name))
+        made.command(name)(callback(COMMANDS[name], partial(run, name)))
     return made
 
 
@@ -48,5 +47,4 @@ def main() -> None:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # no traceback before a command runs
     gc.freeze()  # what is imported stays: there is no point in looking through it
-    named = tuple(name for name in COMMANDS if name in sys.argv[1:2])
-    make_app(named or COMMANDS)()
+    make_app([name for name in COMMANDS if name in sys.argv[1:2]] or COMMANDS)()

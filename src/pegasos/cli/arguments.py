@@ -1,11 +1,11 @@
-"""Groups of options that commands share: a dataclass each, spread into a command's signature."""
+"""What commands take: a dataclass each, of fields that are options, and of groups of options."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import Field, dataclass, field, fields, is_dataclass
-from functools import partial, wraps
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
@@ -15,50 +15,45 @@ if TYPE_CHECKING:
     from pegasos.run.checkpoint.saving import Saving
 
 
-def takes(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Spread the groups that a command's signature names into their options."""
-    signature = inspect.signature(command, eval_str=True)
-    own = [p for p in signature.parameters.values() if not is_dataclass(p.annotation)]
-    groups = {n: p.annotation for n, p in signature.parameters.items() if p not in own}
-    shared = [p for group in groups.values() for p in _parameters(group)]
+def callback(command: type, run: Callable[[Any], None]) -> Callable[..., None]:
+    """A function for Typer: its parameters are a command's fields, those of its groups last."""
+    groups: dict[str, Any] = {
+        n: kind for n, kind in get_type_hints(command).items() if is_dataclass(kind)
+    }
+    parameters = [p for kind in (command, *groups.values()) for p in _parameters(kind)]
 
-    @wraps(command)
-    def spread(**given: Any) -> Any:
+    def called(**given: Any) -> None:
         packed = {
-            name: group(**{f.name: given.pop(f.name) for f in fields(group)})
-            for name, group in groups.items()
+            name: kind(**{f.name: given.pop(f.name) for f in fields(kind)})
+            for name, kind in groups.items()
         }
-        return command(**given, **packed)
+        run(command(**given, **packed))
 
-    keyword = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own + shared]
-    spread.__signature__ = signature.replace(parameters=keyword)  # type: ignore[attr-defined]
-    spread.__annotations__ = {p.name: p.annotation for p in keyword}
-    return spread
+    called.__doc__ = command.__doc__
+    called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    called.__annotations__ = {p.name: p.annotation for p in parameters}
+    return called
 
 
-def _parameters(group: type) -> list[inspect.Parameter]:
-    """A parameter for each field, with its option; without names it is called like the field."""
-    hints = get_type_hints(group)
+def _parameters(kind: Any) -> list[inspect.Parameter]:
+    """One for each field that is an argument or an option."""
+    hints = get_type_hints(kind)
     return [
         inspect.Parameter(
-            field.name,
+            f.name,
             inspect.Parameter.KEYWORD_ONLY,
-            default=field.default,
-            annotation=Annotated[hints[field.name], _option(field)],
+            default=inspect.Parameter.empty if f.default is MISSING else f.default,
+            annotation=Annotated[hints[f.name], f.metadata["typer"]],
         )
-        for field in fields(group)
+        for f in fields(kind)
+        if f.metadata
     ]
 
 
-def _option(field: Field[Any]) -> Any:
-    names = field.metadata["names"] or (f"--{field.name.replace('_', '-')}",)
-    return typer.Option(*names, **field.metadata["options"])
-
-
-def option(panel: str, default: Any, help: str, *names: str, **more: Any) -> Any:
-    """A field that is an option of a panel of the help."""
-    options = {"help": help, "rich_help_panel": panel, **more}
-    return field(default=default, metadata={"names": names, "options": options})
+def option(panel: str | None, default: Any, help: str, *names: str, **more: Any) -> Any:
+    """A field that is an option of a panel of the help; without names it is called like it."""
+    made = typer.Option(*names, help=help, rich_help_panel=panel, **more)
+    return field(default=default, metadata={"typer": made})
 
 
 _data, _fit, _save, _say = (
@@ -76,12 +71,14 @@ class ReadArguments:
         "without it the file's name says.",
     )
     features: int | None = _data(None, "Number of features, if it is known.", metavar="N")
-    zero_based: bool = _data(False, "svmlight indices begin with 0.")
+    zero_based: bool = _data(False, "svmlight indices begin with 0.", "--zero-based")
     guess_base: bool = _data(
         False, "Guess whether svmlight indices begin with 0 or 1, and say so.", "--auto-based"
     )
-    multilabel: bool = _data(False, "Rows have several labels: 1,3,7.")
-    skip_bad_lines: bool = _data(False, "Leave malformed lines out, and count them.")
+    multilabel: bool = _data(False, "Rows have several labels: 1,3,7.", "--multilabel")
+    skip_bad_lines: bool = _data(
+        False, "Leave malformed lines out, and count them.", "--skip-bad-lines"
+    )
     label: str | None = _data(
         None, "The label's column, by name or number from 0. [csv, parquet]", metavar="COLUMN"
     )
@@ -151,7 +148,7 @@ class SaveArguments:
 
     def saving(self) -> Saving:
         """The same for the library."""
-        from pegasos.run.checkpoint.saving import Saving  # not for every command
+        from pegasos.run.checkpoint.saving import Saving  # help needs none of it
 
         return Saving(self.checkpoint, self.checkpoint_every, self.resume)
 
@@ -160,29 +157,5 @@ class SaveArguments:
 class SayArguments:
     """What is said, and where."""
 
-    json: bool = _say(False, "One JSON object on stdout with everything.")
+    json: bool = _say(False, "One JSON object on stdout with everything.", "--json")
     quiet: bool = _say(False, "Nothing on stderr.", "-q", "--quiet")
-
-
-Overwrite = Annotated[
-    bool,
-    typer.Option(
-        "--overwrite", help="Replace what is there under this name.", rich_help_panel="Output"
-    ),
-]
-Strength = Annotated[
-    float | None,
-    typer.Option(
-        "-c", "--C", help="Weight of the losses (1 without --C and --lam).", rich_help_panel="Fit"
-    ),
-]
-Lam = Annotated[
-    float | None,
-    typer.Option(
-        "--lam",
-        help="Regularization per example: lam/2 |w|^2 + mean loss.",
-        rich_help_panel="Fit",
-    ),
-]
-ModelFile = Annotated[Path, typer.Argument(help="A model: ours, LIBLINEAR's or SVM-light's.")]
-Threads = Annotated[int | None, typer.Option("--threads", help="Threads.")]

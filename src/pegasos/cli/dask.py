@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import glob
-import time
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pegasos.cli.arguments import SaveArguments
+from pegasos.cli.commands import Train
 from pegasos.cli.exits import CommandError, UsageError
-from pegasos.cli.fitting import Fitted, class_weights_of, fitted_of, parameters_of, training_of
-from pegasos.cli.job import Job
+from pegasos.cli.fitting import Fitted, class_weights_of, fitted_of, training_of
 from pegasos.cli.reading import classes_of, columns_of, options_of
 from pegasos.cli.saving import check_target, progress_of, report, save_model
 from pegasos.cli.say import Voice
@@ -21,49 +19,42 @@ from pegasos.data import read as read_data
 from pegasos.data.cache_manifest import NAME
 from pegasos.data.dataset import Options
 from pegasos.model.linear import Scheme
-from pegasos.run.checkpoint.saving import Saving
 from pegasos.run.interrupt import Interruption
-from pegasos.tasks.checkpoints import saved_training
 from pegasos.tasks.training import PlacedTask, train
 
 _CONNECT_SECONDS = 10
 _SHOWN = 3
 
 
-def train_on_dask(
-    voice: Voice, job: Job, address: str, timeout: float, overwrite: bool, save: SaveArguments
-) -> Fitted:
+def train_on_dask(voice: Voice, job: Train) -> int:
     """Train, save, tell."""
     _check(job)
-    if not timeout > 0:
-        raise UsageError(f"--dask-timeout must be positive, got {timeout:g}")
+    target = job.model
+    assert target is not None
+    if not job.dask_timeout > 0:
+        raise UsageError(f"--dask-timeout must be positive, got {job.dask_timeout:g}")
     files = _files(str(job.data))
-    check_target(job.target, overwrite)
-    training_of(job.fit, job.C, job.lam, 0.0)  # wrong options are told before anything is read
+    check_target(target, job.overwrite)
+    training_of(job)  # wrong options are told before anything is read
     shown = ", ".join(str(path) for path in files[:_SHOWN]) + (", ..." if files[_SHOWN:] else "")
-    voice.tell(f"{len(files)} files on the workers of {address}: {shown}")
+    voice.tell(f"{len(files)} files on the workers of {job.dask}: {shown}")
     options = options_of(job.read, labels=True)
     with Interruption() as asked:
-        fitted = _fit(voice, job, address, timeout, files, options, save.saving())
-        save_model(fitted, job.target, overwrite)
-    try:
-        report(voice, fitted, job.fit.tol, job.target, 0.0)
-        if job.evaluate is not None and not asked.requested:
-            from pegasos.cli.predict import accuracy_on
+        fitted = _fit(voice, job, files, options)
+        save_model(voice, fitted, target, job.overwrite)
+    report(voice, fitted, job.fit.tol, target, 0.0)
+    if job.evaluate is not None and not asked.requested:
+        from pegasos.cli.predict import accuracy_on
 
-            voice.result(eval_accuracy=accuracy_on(fitted.model, job.evaluate, options))
-        voice.finish()
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(f"the model is in {job.target}") from None
-    return fitted
+        voice.result(eval_accuracy=accuracy_on(fitted.model, job.evaluate, options))
+    return fitted.code
 
 
-def _check(job: Job) -> None:
+def _check(job: Train) -> None:
     """Options that a cluster has no use for."""
     refused = {
         "--memory": job.memory, "--cache-dir": job.cache_dir, "--cv": job.cv,
-        "--text": job.prepare.text,
-        "--scale": None if job.prepare.scale == "none" else job.prepare.scale,
+        "--text": job.prepare.text, "--scale": None if job.prepare.scale == "none" else job.prepare.scale,
         "--multilabel": job.read.multilabel or None,
         "--multi-class crammer_singer": job.fit.multi_class == "crammer_singer" or None,
     }  # fmt: skip
@@ -101,10 +92,7 @@ def load(path: str, options: Options, names: tuple[str, ...] | None) -> tuple[An
     return data.X, data.y, data.sample_weight
 
 
-def _fit(
-    voice: Voice, job: Job, address: str, timeout: float, files: list[Path], options: Options,
-    saving: Saving,
-) -> Fitted:  # fmt: skip
+def _fit(voice: Voice, job: Train, files: list[Path], options: Options) -> Fitted:
     try:
         from dask import delayed
         from distributed import Client
@@ -115,6 +103,7 @@ def _fit(
         from pegasos.sites.errors import ClusterError
     except ImportError:
         raise CommandError("--dask needs Dask: pip install 'pegasos[dask]'") from None
+    address, timeout = job.dask, job.dask_timeout
     try:
         with ExitStack() as stack:
             try:
@@ -128,8 +117,7 @@ def _fit(
                 raise CommandError(f"no worker of {address} answered in {timeout:g} s") from None
             loads = [delayed(load, pure=True)(str(path), options, names) for path in files]
             source = source_of(loads)
-            callbacks = progress_of(stack, voice, job.fit.tol)
-            training = training_of(job.fit, job.C, job.lam, time.perf_counter(), callbacks)
+            training = training_of(job, progress_of(stack, voice, job.fit.tol))
             opened = on_cluster(client, source, training.n_jobs, timeout)
             cluster = stack.enter_context(opened)
             rows = of_classes(cluster)
@@ -137,8 +125,8 @@ def _fit(
             class_weight = class_weights_of(job.fit.class_weight, classes)
             task = PlacedTask(rows, class_weight, job.fit.multi_class)
             run_options = replace(training.options, interruption=cluster.interruption)
-            training = saved_training(
-                stack, saving, replace(training, options=run_options), rows, None, None,
+            training = replace(training, options=run_options).saved(
+                stack, job.save.saving(), (rows, None, None),
                 {name: getattr(job.fit, name) for name in ("multi_class", "class_weight")},
             )  # fmt: skip
             outcome = train(training, task)
@@ -147,12 +135,9 @@ def _fit(
     if task.error is not None:
         voice.tell(f"the cluster failed: {task.error}")
     scheme: Scheme = "ovo" if task.pairs else "ovr"
-    parameters = parameters_of(training, job.fit, class_weight)
-    fitted = fitted_of(training.options.tol, outcome, outcome.W[:-1].T, classes, scheme, parameters)
-    about = {
-        "rows": rows.n, "features": rows.features, "files": len(files),
-        **columns_of(job.read, job.prepare),
-    }  # fmt: skip
-    voice.detail(rows=rows.n, features=rows.features, files=len(files))
+    coef = outcome.W[:-1].T
+    fitted = fitted_of(training, job.fit, outcome, coef, classes, scheme, class_weight)
+    about = {"rows": rows.n, "features": rows.features, "files": len(files)}
+    voice.detail(**about)
     voice.tell(f"{rows.n:,} rows, {rows.features:,} features, {classes.size} classes")
-    return replace(fitted, model=replace(fitted.model, data=about, feature_names=names))
+    return fitted.having(data=about | columns_of(job), feature_names=names)

@@ -1,16 +1,17 @@
-"""How commands end: exit codes, errors in words, signals."""
+"""How commands run and end: exit codes, errors in words, signals."""
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
 import sys
-from collections.abc import Callable
-from functools import wraps
 from types import FrameType
 from typing import Any
 
 import typer
+
+from pegasos.cli.arguments import SayArguments
 
 CERTIFIED = 0
 ERROR = 1
@@ -27,41 +28,41 @@ class UsageError(CommandError):
     """Options that are none, or contradict each other."""
 
 
-def ends(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Errors as one line on stderr and exit code 1; SIGTERM as Ctrl-C.
+def run(name: str, given: Any) -> None:
+    """Run a command by its name; errors are one line on stderr, SIGTERM is as Ctrl-C.
 
-    A KeyboardInterrupt may say what was saved before it.
+    The command may return an exit code.
     """
+    # Shells start jobs of scripts with Ctrl-C ignored: here it saves the model.
+    if signal.getsignal(signal.SIGINT) in (signal.SIG_DFL, signal.SIG_IGN):
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, _as_interrupt)
+    voice = None
+    try:
+        from pegasos.cli.say import Voice  # which imports NumPy
 
-    @wraps(command)
-    def guarded(**given: Any) -> None:
-        # Shells start jobs of scripts with Ctrl-C ignored: here it saves the model.
-        if signal.getsignal(signal.SIGINT) in (signal.SIG_DFL, signal.SIG_IGN):
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-        signal.signal(signal.SIGTERM, _as_interrupt)
-        try:
-            command(**given)
-        except typer.Exit:
+        voice = Voice(getattr(given, "say", SayArguments()))
+        code = getattr(importlib.import_module(f"pegasos.cli.{name}"), name)(voice, given)
+        voice.finish()
+        raise typer.Exit(code or CERTIFIED)
+    except KeyboardInterrupt:
+        kept = "nothing was saved" if voice is None else voice.kept
+        print(f"pegasos: interrupted: {kept}", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED) from None
+    except BrokenPipeError:
+        # Whoever read the results has seen enough; Python would complain once more at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(ERROR) from None
+    except MemoryError:
+        print("pegasos: error: out of memory", file=sys.stderr)
+        raise typer.Exit(ERROR) from None
+    except (CommandError, ValueError, OSError, ImportError) as error:
+        from pegasos.wording import visible
+
+        print(f"pegasos: error: {visible(_text(error))}", file=sys.stderr)
+        if "PEGASOS_DEBUG" in os.environ:
             raise
-        except KeyboardInterrupt as stop:
-            print(f"pegasos: interrupted: {str(stop) or 'nothing was saved'}", file=sys.stderr)
-            raise typer.Exit(INTERRUPTED) from None
-        except BrokenPipeError:
-            # Whoever read the results has seen enough; Python would complain once more at its end.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise typer.Exit(ERROR) from None
-        except MemoryError:
-            print("pegasos: error: out of memory", file=sys.stderr)
-            raise typer.Exit(ERROR) from None
-        except (CommandError, ValueError, OSError, ImportError) as error:
-            from pegasos.wording import visible  # which imports NumPy
-
-            print(f"pegasos: error: {visible(_text(error))}", file=sys.stderr)
-            if "PEGASOS_DEBUG" in os.environ:
-                raise
-            raise typer.Exit(USAGE if isinstance(error, UsageError) else ERROR) from None
-
-    return guarded
+        raise typer.Exit(USAGE if isinstance(error, UsageError) else ERROR) from None
 
 
 def _text(error: Exception) -> str:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from pegasos.certificate import Floats
 from pegasos.cli.arguments import FitArguments
-from pegasos.cli.exits import CommandError, UsageError
-from pegasos.cli.reading import classes_of
+from pegasos.cli.commands import Certify, Train
+from pegasos.cli.exits import ABOVE_TOL, CERTIFIED, INTERRUPTED, CommandError, UsageError
+from pegasos.cli.reading import Prepared, classes_of
 from pegasos.cli.say import class_name
 from pegasos.data.dataset import Data
 from pegasos.model.linear import LinearModel, Scheme
 from pegasos.run.outcome import Outcome
 from pegasos.sites import Blocks
-from pegasos.steps import Step
 from pegasos.tasks.lanes import check_classes_weigh
 from pegasos.tasks.multilabel import train_labels
 from pegasos.tasks.options import checked_training
@@ -34,40 +35,42 @@ class Fitted:
     model: LinearModel
     outcome: Outcome
 
+    def having(self, **fields: Any) -> Fitted:
+        """The same, with fields of the model replaced."""
+        return replace(self, model=replace(self.model, **fields))
 
-def training_of(
-    given: FitArguments,
-    C: float | None,
-    lam: float | None,
-    began: float,
-    callbacks: Sequence[Callable[..., Any]] = (),
-) -> Training:
-    """The options, checked."""
-    if C is not None and lam is not None:
-        raise UsageError("--C and --lam exclude each other: give one")
-    for name, value in (("--C", C), ("--lam", lam)):
+    @property
+    def code(self) -> int:
+        """The exit code."""
+        if self.model.training["stop_reason"] == "converged":
+            return CERTIFIED
+        return INTERRUPTED if self.outcome.stop_reason == "interrupted" else ABOVE_TOL
+
+
+def training_of(job: Train, callbacks: Sequence[Callable[..., Any]] = ()) -> Training:
+    """The options, checked; time counts from now."""
+    check_strength(job)
+    for name, value in (("--C", job.C), ("--lam", job.lam)):
         if value is not None and not 0 < value < np.inf:
             raise UsageError(f"{name} must be finite and positive, got {value}")
     try:
-        return checked_training(
-            C=1.0 if C is None else C,
-            lam=lam,
-            loss=given.loss,
-            solver=given.solver,
-            tol=given.tol,
-            intercept=given.intercept,
-            fit_intercept=True,
-            intercept_scaling=1.0,
-            multi_class=given.multi_class,
-            max_iter=given.max_iter,
-            max_time=given.max_time,
-            seed=given.seed,
-            n_jobs=given.threads,
-            callbacks=tuple(callbacks),
-            began=began,
-        )
+        return checked(job.fit, 1.0 if job.C is None else job.C, job.lam, callbacks=callbacks)
     except ValueError as error:
         raise UsageError(str(error)) from None
+
+
+def check_strength(given: Train | Certify) -> None:
+    """Raise UsageError where both C and lam are given."""
+    if given.C is not None and given.lam is not None:
+        raise UsageError("--C and --lam exclude each other: give one")
+
+
+def checked(given: FitArguments, C: float | None, lam: float | None, **more: Any) -> Training:
+    """The options as ``checked_training`` takes them, and ``more``; raises ValueError."""
+    options: dict[str, Any] = {"intercept_scaling": 1.0, "callbacks": ()} | asdict(given) | more
+    del options["class_weight"]  # which needs the classes
+    options["n_jobs"] = options.pop("threads")
+    return checked_training(C=C, lam=lam, fit_intercept=True, began=time.perf_counter(), **options)
 
 
 def task_of(data: Data, given: FitArguments) -> Task:
@@ -118,29 +121,21 @@ def class_weights_of(given: list[str] | None, classes: Any) -> dict[Any, float] 
     return weights
 
 
-def fit(
-    training: Training,
-    data: Data,
-    given: FitArguments,
-    steps: tuple[Step, ...],
-    columns: dict[str, Any],
-) -> Fitted:
-    """Train on prepared rows; ``columns`` say where text and labels came from."""
+def fit(training: Training, given: FitArguments, rows: Prepared) -> Fitted:
+    """Train on prepared rows."""
+    data = rows.data
     if data.y is not None and data.y.ndim == 2:
         fitted = _fit_labels(training, data, given)
     else:
         task = task_of(data, given)
         outcome = train(training, task)
         scheme: Scheme = "ovo" if task.pairs else "crammer_singer" if task.joint else "ovr"
-        parameters = parameters_of(training, given, task.class_weight)
-        fitted = fitted_of(
-            training.options.tol, outcome, outcome.W[:-1].T, task.classes, scheme, parameters
-        )
-    about = fingerprint(data) | columns
+        coef = outcome.W[:-1].T
+        fitted = fitted_of(training, given, outcome, coef, task.classes, scheme, task.class_weight)
+    about = fingerprint(data) | rows.columns
     if data.first_index == 0:
         about["first_index"] = 0  # to read new rows in the same way
-    model = replace(fitted.model, data=about, feature_names=data.feature_names, steps=steps)
-    return replace(fitted, model=model)
+    return fitted.having(data=about, feature_names=data.feature_names, steps=rows.steps)
 
 
 def _fit_labels(training: Training, data: Data, given: FitArguments) -> Fitted:
@@ -150,27 +145,37 @@ def _fit_labels(training: Training, data: Data, given: FitArguments) -> Fitted:
     indicator = sparse.csc_matrix(data.y)
     found = train_labels(training, data.X, indicator, weights_of(data), class_weight, None)
     names = np.arange(data.y.shape[1]) if data.label_names is None else data.label_names
-    parameters = parameters_of(training, given, class_weight)
-    return fitted_of(training.options.tol, found.outcome, found.coef, names, "labels", parameters)
+    return fitted_of(training, given, found.outcome, found.coef, names, "labels", class_weight)
 
 
 def fitted_of(
-    tol: float,
+    training: Training,
+    given: FitArguments,
     outcome: Outcome,
     coef: Any,
     classes: Any,
     scheme: Scheme,
-    parameters: dict[str, Any],
+    class_weight: Any,
 ) -> Fitted:
-    """The model that a run gave."""
-    proven = bool(np.all(outcome.certificate.proves(tol)))
+    """The model that a run gave; of the options it keeps enough to state the problem again."""
+    proven = bool(np.all(outcome.certificate.proves(training.options.tol)))
     model = LinearModel(
         coef=coef,
         intercept=outcome.b,
         classes=classes,
         scheme=scheme,
         certificate=outcome.certificate,
-        parameters=parameters,
+        parameters={
+            "C": training.C,
+            "lam": training.lam,
+            "loss": training.loss.name,
+            "solver": given.solver,
+            "tol": training.options.tol,
+            "intercept": training.intercept,
+            "intercept_scaling": training.intercept_scaling,
+            "multi_class": given.multi_class,
+            "class_weight": class_weight,
+        },
         training={
             "stop_reason": "converged" if proven else outcome.stop_reason,
             "solver": outcome.solver.name,
@@ -183,25 +188,9 @@ def fitted_of(
     return Fitted(model, outcome)
 
 
-def parameters_of(training: Training, given: FitArguments, class_weight: Any) -> dict[str, Any]:
-    """What a model file keeps of the options: enough to state the problem again."""
-    return {
-        "C": training.C,
-        "lam": training.lam,
-        "loss": training.loss.name,
-        "solver": given.solver,
-        "tol": training.options.tol,
-        "intercept": training.intercept,
-        "intercept_scaling": training.intercept_scaling,
-        "multi_class": given.multi_class,
-        "class_weight": class_weight,
-    }
-
-
 def fingerprint(data: Data) -> dict[str, Any]:
     """The shape of the training rows, and a checksum over all of them."""
     X = data.X
-    if isinstance(X, Blocks):
-        return {"rows": X.shape[0], "features": X.shape[1], "values": X.size}
     values = int(X.nnz if sparse.issparse(X) else X.size)
-    return {"rows": X.shape[0], "features": X.shape[1], "values": values, "crc32": of_rows(X)}
+    about = {"rows": X.shape[0], "features": X.shape[1], "values": values}
+    return about if isinstance(X, Blocks) else about | {"crc32": of_rows(X)}

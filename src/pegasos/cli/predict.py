@@ -5,99 +5,66 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
 
-import typer
+from pegasos.certificate import Floats
+from pegasos.cli.commands import Predict
+from pegasos.cli.exits import CommandError, UsageError
+from pegasos.cli.reading import options_like
+from pegasos.cli.say import Voice, class_name, table_lines
+from pegasos.data import blocks
+from pegasos.data.dataset import Data, Options
+from pegasos.export import read_any
+from pegasos.model.linear import LinearModel
+from pegasos.report import Scored, about_model
+from pegasos.util import sparse
+from pegasos.util.atomic import atomic_write
 
-from pegasos.cli.arguments import ModelFile, Overwrite, ReadArguments, SayArguments, Threads, takes
-from pegasos.cli.exits import CommandError, UsageError, ends
 
-if TYPE_CHECKING:
-    from pegasos.cli.metrics import Tally
-    from pegasos.cli.say import Voice
-    from pegasos.data.dataset import Data, Options
-    from pegasos.model.linear import LinearModel
-
-
-@ends
-@takes
-def predict(
-    model: ModelFile,
-    data: Annotated[Path, typer.Argument(help="Rows to predict; labels in it are compared.")],
-    out: Annotated[
-        Path | None, typer.Argument(help="Where predictions go, a line a row; stdout without it.")
-    ] = None,
-    scores: Annotated[bool, typer.Option("--scores", help="Scores instead of classes.")] = False,
-    probabilities: Annotated[
-        bool, typer.Option("--probabilities", help="Probabilities of all classes instead.")
-    ] = False,
-    metrics: Annotated[
-        bool, typer.Option("--metrics", help="A confusion matrix and scores per class, too.")
-    ] = False,
-    threads: Threads = None,
-    overwrite: Overwrite = False,
-    *,
-    read: ReadArguments,
-    say: SayArguments,
-) -> None:
-    """Predict the classes of rows, block by block.
-
-    With labels in the data the accuracy is told as well: on stdout if predictions go to a file.
-
-    Examples:
-
-      pegasos predict a9a.model a9a.t predictions.txt --metrics
-
-      pegasos predict reviews.model new.csv --scores
-    """
-    from pegasos.cli.metrics import Tally
-    from pegasos.cli.reading import options_like
-    from pegasos.cli.say import Voice
-    from pegasos.export import read_any
-
-    voice = Voice(say)
-    if scores and probabilities:
+def predict(voice: Voice, given: Predict) -> None:
+    """Predict the classes of rows, and compare them with labels."""
+    out = given.out
+    if given.scores and given.probabilities:
         raise UsageError("--scores and --probabilities exclude each other")
     if out is not None and str(out) in ("-", "/dev/stdout"):
         out = None
-    if out is None and say.json:
+    if out is None and given.say.json:
         raise UsageError("--json needs a file for the predictions: stdout can carry only one")
-    found = read_any(model)
-    if probabilities and found.calibrators is None:
+    model = read_any(given.model)
+    if given.probabilities and model.calibrators is None:
         raise CommandError(
-            f"{model} has no probabilities: train it in Python with probability=True, and save it"
+            f"{given.model} has no probabilities: train it in Python with probability=True, and "
+            "save it"
         )
-    options = options_like(found, data, read, n_jobs=threads)
-    kind = "scores" if scores else "probabilities" if probabilities else "classes"
-    tally = Tally(found)
+    options = options_like(model, given.data, given.read, n_jobs=given.threads)
+    tally = Tally(Scored(about_model(model), most=0))
     with ExitStack() as stack:
-        if out is None:
-            write: Any = sys.stdout.buffer.write
-        else:
-            from pegasos.util.atomic import atomic_write
-
-            write = stack.enter_context(atomic_write(out, overwrite=overwrite)).write
-        for text in lines(found, data, options, kind, tally):
-            write(text)
+        write: Any = sys.stdout.buffer.write
+        if out is not None:
+            write = stack.enter_context(atomic_write(out, overwrite=given.overwrite)).write
+        for block, X in prepared_blocks(model, given.data, options):
+            scores = model.scores(X)
+            tally.add(block, scores)
+            if given.probabilities:
+                write(text_of_numbers(model.probabilities(X)))
+            elif given.scores:
+                write(text_of_numbers(scores))
+            else:
+                write(text_of_classes(model, model.chosen_codes(scores)))
     sys.stdout.flush()
-    tell(voice, tally, metrics, results=out is not None)
-    if out is not None:
-        voice.finish()
+    tell(voice, tally, given.metrics, results=out is not None)
 
 
 def prepared_blocks(model: LinearModel, path: Path, options: Options) -> Iterator[tuple[Data, Any]]:
     """The rows of a file as the model wants them: (what was read, X)."""
-    from pegasos.data import blocks
-
     for block in blocks(path, options, light=True):
         yield block, as_wide(model.prepared(block).X, model.features)
 
 
 def as_wide(X: Any, features: int) -> Any:
     """X with so many columns: what a model has not seen has no weight."""
-    from pegasos.util import sparse
-
     if X.shape[1] == features:
         return X
     if X.shape[1] > features:
@@ -109,30 +76,67 @@ def as_wide(X: Any, features: int) -> Any:
     return sparse.Csr(X.data, X.indices, X.indptr, features)
 
 
-def lines(
-    model: LinearModel, path: Path, options: Options, kind: str, tally: Tally
-) -> Iterator[bytes]:
-    """Predictions as text, a block at a time; labels are counted on the way."""
-    from pegasos.cli.metrics import text_of_classes, text_of_numbers
+class Tally:
+    """Rows that were predicted; those with labels are counted by the class predicted."""
 
-    for block, X in prepared_blocks(model, path, options):
-        scores = model.scores(X)
-        tally.add(block, scores)
-        if kind == "classes":
-            yield text_of_classes(model, model.chosen_codes(scores))
-        elif kind == "scores":
-            yield text_of_numbers(scores)
+    def __init__(self, scored: Scored) -> None:
+        """``scored`` counts rows with labels."""
+        self.scored = scored
+        self.rows = self.widest = self.skipped = 0
+        self.notes: dict[str, None] = {}
+
+    def add(self, block: Data, scores: Floats, **more: Any) -> None:
+        """Count a block; ``more`` is for ``Scored.add``."""
+        self.rows += block.n
+        self.skipped += block.bad_count
+        self.notes |= dict.fromkeys(block.notes)
+        if block.X is not None:
+            self.widest = max(self.widest, block.X.shape[1])
+        if block.y is not None:
+            self.scored.add(scores, block.y, label_names=block.label_names, **more)
+
+    def table(self) -> list[dict[str, Any]]:
+        """The confusion matrix, or of labels their counts: each with its precision and recall."""
+        per, names = self.scored.per_class, self.scored.about.classes
+        if self.scored.about.labels:
+            counts = {"rows": per.rows, "said": per.said, "both": per.hits}
         else:
-            yield text_of_numbers(model.probabilities(X))
+            counts = {f"as {name}": self.scored.counts[:, k] for k, name in enumerate(names)}
+        return [
+            {"class": name}
+            | {what: int(count[k]) for what, count in counts.items()}
+            | {"precision": float(per.precision[k]), "recall": float(per.recall[k])}
+            for k, name in enumerate(names)
+        ]
+
+
+def text_of_classes(model: LinearModel, chosen: Any) -> bytes:
+    """A class a line; of labels, those of a row with commas."""
+    names = [class_name(value).encode() for value in model.classes]
+    if model.scheme != "labels":
+        ends = [name + b"\n" for name in names]
+        return b"".join([ends[code] for code in chosen.tolist()])
+    indicator = sparse.csr_matrix(chosen)
+    found = indicator.indices.tolist()
+    starts = indicator.indptr.tolist()
+    return b"".join(
+        b",".join([names[j] for j in found[lo:hi]]) + b"\n" for lo, hi in pairwise(starts)
+    )
+
+
+def text_of_numbers(values: Floats) -> bytes:
+    """Numbers a line, tabs between them; they read back as the same bits."""
+    if values.ndim == 1:
+        return "".join([f"{value!r}\n" for value in values.tolist()]).encode()
+    return "".join(["\t".join(map(repr, row)) + "\n" for row in values.tolist()]).encode()
 
 
 def tell(voice: Voice, tally: Tally, metrics: bool, results: bool) -> None:
     """What the labels say about the predictions; ``results``: on stdout, too."""
-    from pegasos.cli.say import table_lines
-
-    if tally.widest > tally.model.features:
+    known = tally.scored.about.features
+    if tally.widest > known:
         voice.tell(
-            f"note: the data have {tally.widest:,} features, the model {tally.model.features:,}: "
+            f"note: the data have {tally.widest:,} features, the model {known:,}: "
             "the rest has no weight"
         )
     if tally.skipped:
@@ -155,9 +159,7 @@ def tell(voice: Voice, tally: Tally, metrics: bool, results: bool) -> None:
 
 def accuracy_on(model: LinearModel, path: Path, options: Options) -> float:
     """The accuracy on the rows of a file."""
-    from pegasos.cli.metrics import Tally
-
-    tally = Tally(model)
+    tally = Tally(Scored(about_model(model), most=0))
     for block, X in prepared_blocks(model, path, options):
         tally.add(block, model.scores(X))
     if not tally.scored.rows:

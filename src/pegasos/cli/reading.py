@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pegasos.cli.arguments import PrepareArguments, ReadArguments
+from pegasos.cli.arguments import ReadArguments
+from pegasos.cli.commands import Train
 from pegasos.cli.exits import UsageError
-from pegasos.cli.say import Voice, class_name, percent, size
+from pegasos.cli.say import Voice, class_name, percent
 from pegasos.data import FORMATS, format_of
 from pegasos.data import read as read_data
 from pegasos.data.dataset import Data, Options
-from pegasos.sites import Blocks
 from pegasos.steps import Step, scale, text
 from pegasos.util import sparse, threads
 from pegasos.util.classes import classes_and_codes
@@ -96,24 +96,14 @@ def column(name: str | None) -> str | int | None:
     return name
 
 
-def columns_of(read: ReadArguments, prepare: PrepareArguments) -> dict[str, Any]:
+def columns_of(job: Train) -> dict[str, Any]:
     """The columns that were named, for a model to remember."""
     named = {
-        "text_column": column(prepare.text),
-        "label_column": column(read.label),
-        "weight_column": column(read.weight),
+        "text_column": column(job.prepare.text),
+        "label_column": column(job.read.label),
+        "weight_column": column(job.read.weight),
     }
     return {name: value for name, value in named.items() if value is not None}
-
-
-def check_steps(given: PrepareArguments) -> None:
-    """Raise UsageError for steps that there are not."""
-    for name, value, known in (
-        ("--scale", given.scale, scale.METHODS),
-        ("--text-as", given.text_as, text.METHODS),
-    ):
-        if value not in known:
-            raise UsageError(f"{name} {value}: one of {', '.join(known)}")
 
 
 @dataclass(frozen=True)
@@ -127,33 +117,29 @@ class Prepared:
     seconds: float  # all of this took
 
 
-def read_prepared(
-    voice: Voice,
-    path: Path,
-    read: ReadArguments,
-    prepare: PrepareArguments,
-    n_jobs: int | None,
-) -> Prepared:
+def read_prepared(voice: Voice, path: Path, job: Train) -> Prepared:
     """Read rows to train on, prepare them, and say what there is."""
     began = time.perf_counter()
-    check_steps(prepare)
-    options = options_of(read, text_column=column(prepare.text), labels=True, n_jobs=n_jobs)
-    data, steps = prepared(read_data(path, options, light=True), prepare)
-    seconds = time.perf_counter() - began
-    describe(voice, path, data)
-    return Prepared(data, steps, options, columns_of(read, prepare), seconds)
-
-
-def prepared(data: Data, given: PrepareArguments) -> tuple[Data, tuple[Step, ...]]:
-    """Rows of numbers, and the steps that make them of what was in the file."""
+    prepare = job.prepare
+    for name, value, known in (
+        ("--scale", prepare.scale, scale.METHODS),
+        ("--text-as", prepare.text_as, text.METHODS),
+    ):
+        if value not in known:
+            raise UsageError(f"{name} {value}: one of {', '.join(known)}")
+    text_column, n_jobs = column(prepare.text), job.fit.threads
+    options = options_of(job.read, text_column=text_column, labels=True, n_jobs=n_jobs)
+    data = read_data(path, options, light=True)
     steps: list[Step] = []
     if data.text is not None:
-        steps.append(text.TextStep.fit(data.text, given.text_as))
+        steps.append(text.TextStep.fit(data.text, prepare.text_as))
         data = steps[-1].apply(data)
-    if given.scale != "none":
-        steps.append(scale.ScaleStep.fit(given.scale, data.X))
+    if prepare.scale != "none":
+        steps.append(scale.ScaleStep.fit(prepare.scale, data.X))
         data = steps[-1].apply(data)
-    return data, tuple(steps)
+    seconds = time.perf_counter() - began
+    describe(voice, path, data)
+    return Prepared(data, tuple(steps), options, columns_of(job), seconds)
 
 
 def classes_of(y: Any) -> tuple[Any, Any]:
@@ -172,7 +158,11 @@ def describe(voice: Voice, path: Any, data: Data) -> None:
     voice.tell(f"{path}: {n:,} rows, {d:,} features, {values:,} values ({density} of all)")
     for note in data.notes:
         voice.tell(f"  {note}")
-    tell_bad_lines(voice, data)
+    if data.bad_count:
+        voice.detail(skipped_lines=data.bad_count)
+        voice.tell(f"  {data.bad_count:,} bad lines were skipped:")
+    for bad in data.bad_lines[:_SHOWN_BAD_LINES]:
+        voice.tell(f"    line {bad.line}, column {bad.column}: {bad.what}")
     if data.y is None:
         return
     if data.y.ndim == 2:
@@ -186,37 +176,3 @@ def describe(voice: Voice, path: Any, data: Data) -> None:
     shares = ", ".join(f"{class_name(classes[k])} {percent(counts[k] / n)}" for k in largest)
     more = f", and {classes.size - largest.size} more" if classes.size > largest.size else ""
     voice.tell(f"  {classes.size} classes: {shares}{more}")
-
-
-def tell_bad_lines(voice: Voice, data: Data) -> None:
-    """What was skipped."""
-    if not data.bad_count:
-        return
-    voice.detail(skipped_lines=data.bad_count)
-    voice.tell(f"  {data.bad_count:,} bad lines were skipped:")
-    for bad in data.bad_lines[:_SHOWN_BAD_LINES]:
-        voice.tell(f"    line {bad.line}, column {bad.column}: {bad.what}")
-
-
-def bytes_of(X: Any) -> int:
-    """Bytes of the rows, as far as they are in memory."""
-    if isinstance(X, Blocks):
-        return 0
-    arrays = (X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,)
-    return sum(int(array.nbytes) for array in arrays if not _mapped(array))
-
-
-def _mapped(array: Any) -> bool:
-    """Whether it is pages of a file, which are the system's."""
-    while array is not None and not isinstance(array, np.memmap):
-        array = getattr(array, "base", None)
-    return array is not None
-
-
-def memory_needed(X: Any, lanes: int, second_order: bool) -> str:
-    """What a fit is expected to take at most, the rows included (``benchmarks/memory.py``)."""
-    n, d = X.shape
-    need = bytes_of(X) + lanes * (16 * n + 24 * d) + 80e6
-    if second_order:
-        need += 150 * n + 24 * d**2
-    return size(need)

@@ -3,59 +3,34 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
 
-import typer
+from pegasos.cli import commands
+from pegasos.cli.exits import CommandError
+from pegasos.cli.predict import Tally, prepared_blocks
+from pegasos.cli.reading import options_like
+from pegasos.cli.saving import check_target, digest_of
+from pegasos.cli.say import Voice
+from pegasos.data.dataset import Options
+from pegasos.export import read_any
+from pegasos.model.linear import LinearModel
+from pegasos.report import Report, Rows, Scored, about_model, make
 
-from pegasos.cli.arguments import ModelFile, Overwrite, ReadArguments, SayArguments, Threads, takes
-from pegasos.cli.exits import CommandError, ends
 
-if TYPE_CHECKING:
-    from pegasos.data.dataset import Options
-    from pegasos.model.linear import LinearModel
-    from pegasos.report import Report, Scored
+def report(voice: Voice, given: commands.Report) -> None:
+    """Make a page about a model."""
+    target = given.out or given.model.with_name(f"{given.model.name}.html")
+    check_target(target, given.overwrite, "a report")
+    model = read_any(given.model)
+    options = options_like(model, given.data, given.read, labels=True, n_jobs=given.threads)
+    made = report_on(model, given.model, given.data, options, title=given.title)
+    save_report(voice, made, target, given.overwrite)
 
 
-@ends
-@takes
-def report(
-    model: ModelFile,
-    data: Annotated[Path, typer.Argument(help="Rows with labels, to try it on.")],
-    out: Annotated[
-        Path | None, typer.Option("-o", "--out", help="The page; MODEL.html without it.")
-    ] = None,
-    title: Annotated[str | None, typer.Option("--title", help="Of the page.")] = None,
-    threads: Threads = None,
-    overwrite: Overwrite = False,
-    *,
-    read: ReadArguments,
-    say: SayArguments,
-) -> None:
-    """Make a page about a model: what is proven, how well it predicts, what it goes by.
-
-    One file of HTML that loads nothing, for any browser, for paper and for phones.
-
-    Examples:
-
-      pegasos report a9a.model a9a.t -o report.html
-
-      pegasos report reviews.model new.csv --title "Reviews, March"
-    """
-    from pegasos.cli.reading import options_like
-    from pegasos.cli.saving import check_target
-    from pegasos.cli.say import Voice
-    from pegasos.export import read_any
-
-    voice = Voice(say)
-    target = out or model.with_name(f"{model.name}.html")
-    check_target(target, overwrite, "a report")
-    found = read_any(model)
-    options = options_like(found, data, read, labels=True, n_jobs=threads)
-    made = report_on(found, model, data, options, title=title)
+def save_report(voice: Voice, made: Report, target: Path, overwrite: bool) -> None:
+    """Write the page, and say so."""
     made.save(target, overwrite=overwrite)
     voice.tell(f"the report is in {target}")
     voice.result(report=str(target))
-    voice.finish()
 
 
 def report_on(
@@ -68,45 +43,29 @@ def report_on(
     trained: bool | None = None,
 ) -> Report:
     """The report of a model on the rows of a file; ``trained``: whether they are its own."""
-    from pegasos.cli.predict import prepared_blocks
-    from pegasos.report import Rows, Scored, about_model, make
-    from pegasos.report.facts import digest_of
-
     scored = Scored(about_model(model, origin=str(origin)))
-    skipped, widest, notes = 0, 0, dict[str, None]()
+    tally = Tally(scored)
     for block, X in prepared_blocks(model, data, options):
         if block.y is None:
             raise CommandError(f"{data} has no labels to compare predictions with")
-        scored.add(
-            model.scores(X),
-            block.y,
-            weight=block.sample_weight,
-            probabilities=None if model.calibrators is None else model.probabilities(X),
-            X=X,
-            text=block.text,
-            label_names=block.label_names,
-        )
-        skipped += block.bad_count
-        widest = max(widest, 0 if block.X is None else block.X.shape[1])
-        notes |= dict.fromkeys(block.notes)
+        p = None if model.calibrators is None else model.probabilities(X)
+        scores, weight = model.scores(X), block.sample_weight
+        tally.add(block, scores, weight=weight, probabilities=p, X=X, text=block.text)
     if not scored.rows:
         raise CommandError(f"{data} has no rows")
-    if widest > model.features:
-        notes[f"the data have {widest:,} features: those the model has not have no weight"] = None
-    if trained is None:
-        trained = None if _alike(model, scored) else False
+    if tally.widest > model.features:
+        tally.notes |= {
+            f"the data have {tally.widest:,} features: those the model has not have no weight": None
+        }
+    if trained is None:  # rows of another size are others
+        known = (model.data.get("rows"), model.data.get("values"))
+        trained = None if None in known or known == (scored.rows, scored.values) else False
     rows = Rows(
         path=str(data),
         trained=trained,
-        digest=digest_of(data),
+        digest=f"SHA-256 {digest_of(data)}" if data.is_file() else "",
         weights=f"column {options.weight}" if scored.weighted and options.weight else "",
-        skipped=skipped,
-        notes=tuple(notes),
+        skipped=tally.skipped,
+        notes=tuple(tally.notes),
     )
     return make(scored, rows, title or f"{origin.name} on {data.name}")
-
-
-def _alike(model: LinearModel, scored: Scored) -> bool:
-    """Whether rows have the size of those trained on, so that they may be the same."""
-    known = (model.data.get("rows"), model.data.get("values"))
-    return None in known or known == (scored.rows, scored.values)

@@ -5,48 +5,25 @@ from __future__ import annotations
 import importlib
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+from pegasos.cli.commands import Reproduce
+from pegasos.cli.exits import CommandError, UsageError
+from pegasos.cli.say import Voice
 
-from pegasos.cli.arguments import SayArguments, takes
-from pegasos.cli.exits import CommandError, UsageError, ends
 
-
-@ends
-@takes
-def reproduce(
-    names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME]...", help="What to run; none: list them.")
-    ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Run all of them.")] = False,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="Where results go; the clone's reproduce/ without it."),
-    ] = None,
-    *,
-    say: SayArguments,
-) -> None:
-    """Run the sources' tables and figures again: claimed, measured, a picture and a verdict.
-
-    Examples:
-
-      pegasos reproduce
-
-      pegasos reproduce rupnik_figure_2
-    """
-    from pegasos.cli.say import Voice
-
-    if names and everything:
+def reproduce(voice: Voice, given: Reproduce) -> None:
+    """Run reproductions, or list them."""
+    names = given.names or []
+    if names and given.everything:
         raise UsageError("give names, or --all, not both")
     root = clone(Path.cwd())
     experiment, page, known = _package(root)
-    unknown = [name for name in names or [] if name not in known]
+    unknown = [name for name in names if name not in known]
     if unknown:
         raise UsageError(f"no reproduction {unknown[0]!r}; there are {', '.join(known)}")
-    voice = Voice(say)
-    folder = root / "reproduce" if output is None else output
-    chosen = known if everything else names or []
+    folder = root / "reproduce" if given.output is None else given.output
+    chosen = known if given.everything else names
     if chosen:
         experiment.prepare(folder)
     for name in chosen:
@@ -58,7 +35,6 @@ def reproduce(
     voice.table("reproductions", [_state(experiment, name, folder) for name in chosen or known])
     if chosen:
         voice.tell(f"the page is {folder / page.NAME}")
-    voice.finish()
 
 
 def clone(start: Path) -> Path:
@@ -78,11 +54,10 @@ def _package(root: Path) -> tuple[Any, Any, tuple[str, ...]]:
     """The tree's own packages: ``reproduce``, and ``benchmarks`` which it uses."""
     if str(root) not in sys.path:
         sys.path.insert(0, str(root))
-    known = importlib.import_module("reproduce").NAMES
     experiment, page = (
         importlib.import_module(f"reproduce.{name}") for name in ("experiment", "page")
     )
-    return experiment, page, known
+    return experiment, page, importlib.import_module("reproduce").NAMES
 
 
 def _state(experiment: Any, name: str, folder: Path) -> dict[str, Any]:

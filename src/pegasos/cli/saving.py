@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import signal
 import threading
-import time
+from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from pegasos.cli.arguments import FitArguments
-from pegasos.cli.exits import ABOVE_TOL, CERTIFIED, INTERRUPTED, CommandError
+from pegasos.cli.commands import Train
+from pegasos.cli.exits import CommandError
 from pegasos.cli.fitting import Fitted, fit, training_of
-from pegasos.cli.reading import Prepared, memory_needed
+from pegasos.cli.memory import memory_needed
+from pegasos.cli.reading import Prepared
 from pegasos.cli.say import Voice, in_words, seconds, worst
 from pegasos.model import file as model_file
 from pegasos.problem import Problem
-from pegasos.run.checkpoint.saving import Saving
 from pegasos.run.interrupt import Interruption
 from pegasos.run.progress import PlainProgress, ProgressLine, on_terminal
 from pegasos.solvers import Choice, InteriorPoint, Newton
@@ -41,49 +42,33 @@ def check_target(target: Path, overwrite: bool, what: str = "a model") -> None:
         raise CommandError(f"{target.parent}: nothing can be written in this folder")
 
 
+def digest_of(path: Path) -> str:
+    """The SHA-256 of a file, as sha256sum gives it."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def fit_and_save(
-    voice: Voice,
-    given: FitArguments,
-    rows: Prepared,
-    target: Path,
-    overwrite: bool,
-    *,
-    C: float | None,
-    lam: float | None,
-    saving: Saving | None = None,
-    command: dict[str, Any] | None = None,
-    path: dict[str, Any] | None = None,
+    voice: Voice, job: Train, rows: Prepared, target: Path, path: Mapping[str, Any]
 ) -> tuple[Fitted, bool]:
     """Train, save and tell; whether a signal came. One after the fit does not lose the model.
 
-    ``command`` is what a checkpoint keeps, ``path`` the way C was chosen.
+    ``path`` is the way C was chosen.
     """
     with Interruption() as asked:
         with ExitStack() as stack:
-            callbacks = progress_of(stack, voice, given.tol)
-            training = training_of(given, C, lam, time.perf_counter(), callbacks)
+            training = training_of(job, progress_of(stack, voice, job.fit.tol))
             training = replace(training, announce=_announcer(voice, rows.data.X))
-            if saving is not None:
-                data, options = rows.data, ("multi_class", "class_weight")
-                training = training.saved(
-                    stack, saving, (data.X, data.y, data.sample_weight),
-                    {name: getattr(given, name) for name in options}, command=command,
-                )  # fmt: skip
-            fitted = fit(training, rows.data, given, rows.steps, rows.columns)
-            fitted = replace(fitted, model=replace(fitted.model, path=path or {}))
-        save_model(fitted, target, overwrite)
-    try:
-        report(voice, fitted, given.tol, target, rows.seconds)
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(f"the model is in {target}") from None
+            data = rows.data
+            more = {"multi_class": job.fit.multi_class, "class_weight": job.fit.class_weight}
+            training = training.saved(
+                stack, job.save.saving(), (data.X, data.y, data.sample_weight), more,
+                command=job.plain(),
+            )  # fmt: skip
+            fitted = fit(training, job.fit, rows).having(path=path)
+        save_model(voice, fitted, target, job.overwrite)
+    report(voice, fitted, job.fit.tol, target, rows.seconds)
     return fitted, asked.requested
-
-
-def code_of(fitted: Fitted) -> int:
-    """The exit code of a model that was saved."""
-    if fitted.model.training["stop_reason"] == "converged":
-        return CERTIFIED
-    return INTERRUPTED if fitted.outcome.stop_reason == "interrupted" else ABOVE_TOL
 
 
 def progress_of(stack: ExitStack, voice: Voice, tol: float) -> list[Any]:
@@ -111,13 +96,14 @@ def _announcer(voice: Voice, X: Any) -> Any:
     return announce
 
 
-def save_model(fitted: Fitted, target: Path, overwrite: bool) -> None:
+def save_model(voice: Voice, fitted: Fitted, target: Path, overwrite: bool) -> None:
     """Write the model; a signal while it is written does not lose it."""
     main = threading.current_thread() is threading.main_thread()
     asking = (signal.SIGINT, signal.SIGTERM) if main else ()
     before = {number: signal.signal(number, signal.SIG_IGN) for number in asking}
     try:
         model_file.write(fitted.model, target, overwrite=overwrite)
+        voice.kept = f"the model is in {target}"
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -126,11 +112,8 @@ def save_model(fitted: Fitted, target: Path, overwrite: bool) -> None:
 def report(voice: Voice, fitted: Fitted, tol: float, target: Path, read: float) -> None:
     """The end: what is proven, where the time went, where the model is."""
     outcome, proof = fitted.outcome, fitted.outcome.certificate
-    times = {
-        "read": read,
-        "train": outcome.seconds - outcome.certifying,
-        "certify": outcome.certifying,
-    }
+    train, certify = outcome.seconds - outcome.certifying, outcome.certifying
+    times = {"read": read, "train": train, "certify": certify}
     gap = worst(proof)
     stop = fitted.model.training["stop_reason"]
     ended = ""
@@ -141,10 +124,10 @@ def report(voice: Voice, fitted: Fitted, tol: float, target: Path, read: float) 
         f"{in_words(gap)}{ended}",
         f"{outcome.epochs:.3g} passes; "
         + ", ".join(f"{name} {seconds(spent)}" for name, spent in times.items()),
-        f"the model is in {target}",
+        voice.kept,
     )
     voice.detail(
-        certificate={"primal": proof.primal, "dual": proof.dual, "rounding": proof.rounding},
+        certificate=asdict(proof),
         stop_reason=stop,
         solver=outcome.solver.name,
         solver_reason=outcome.reason,

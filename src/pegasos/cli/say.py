@@ -25,6 +25,7 @@ class Voice:
         """``json`` gathers results into one object; ``quiet`` keeps stderr empty."""
         self.json, self.quiet = options.json, options.quiet
         self.everything: dict[str, Any] = {}
+        self.kept = "nothing was saved"  # what an interrupted command leaves
 
     def tell(self, *lines: str) -> None:
         """Words for people."""
@@ -69,10 +70,8 @@ def plain(value: Any) -> Any:
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
-    if isinstance(value, np.ndarray):
+    if isinstance(value, np.ndarray | np.generic):
         return plain(value.tolist())
-    if isinstance(value, np.generic):
-        return plain(value.item())
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value

@@ -21,7 +21,6 @@ from pegasos.sites.cluster.cluster import on_cluster
 from pegasos.sites.cluster.placed import of_signs
 from pegasos.sites.cluster.source import DEFAULT_TIMEOUT, check_timeout, client_of, source_of
 from pegasos.solvers import Solver
-from pegasos.tasks.checkpoints import saved_training
 from pegasos.tasks.lanes import one_vs_rest
 from pegasos.tasks.options import checked_training
 
@@ -80,7 +79,7 @@ def solve(
         cluster = stack.enter_context(opened)
         rows = of_signs(cluster)
         single = rows.classes.size > 0
-        training = saved_training(stack, saving, training, rows, None, None, {}, drawn=seed is None)
+        training = training.saved(stack, saving, (rows, None, None), {}, drawn=seed is None)
         if single:
             problem = rows.problem(training, one_vs_rest(np.ones(2)), C=C)
         else:

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pegasos.export.folding import ExportError, without_steps
-from pegasos.export.lines import MOST_FEATURES, Source, integer, real, text_lines
-from pegasos.model.file.errors import ModelFileError
+from pegasos.export.lines import MOST_FEATURES, Lines, Source
 from pegasos.model.linear import LinearModel
 from pegasos.util import sparse
 from pegasos.util.atomic import atomic_write
@@ -48,13 +47,13 @@ def write(model: LinearModel, path: Source, *, overwrite: bool = True) -> None:
     if model.features >= MOST_FEATURES:
         raise ExportError(f"LIBLINEAR counts features up to {MOST_FEATURES - 1}")
     labels = _labels(model.classes)
+    if model.lanes == 1:
+        labels = labels[::-1]
     joint = model.scheme == "crammer_singer" and model.lanes > 1
     loss: Any = model.parameters.get("loss", "hinge")
     if loss not in _OF_LOSS:
         raise ExportError(f"LIBLINEAR models have no loss {loss!r}")
     coef, intercept = model.coef, np.asarray(model.intercept)
-    if model.lanes == 1:
-        labels = labels[::-1]
     bias = bool(intercept.any())
     with atomic_write(path, overwrite=overwrite) as file:
         header = {
@@ -80,38 +79,35 @@ def read(path: Source) -> LinearModel:
 
     A score of exactly 0 is for the first class here; LIBLINEAR takes its second label.
     """
-    lines = text_lines(path, "LIBLINEAR")
-    header, first = _header(path, lines)
+    text = Lines(path, "LIBLINEAR")
+    header, first = _header(text)
     kind = header["solver_type"][1][0]
     if kind not in _LOSSES:
-        raise ModelFileError(
-            path, f"{kind} is no linear classifier; there are {', '.join(_LOSSES)}", 1
-        )
-    count = _one(path, header, "nr_class", 2)
+        raise text.wrong(f"{kind} is no linear classifier; there are {', '.join(_LOSSES)}", 1)
+    count, features = (
+        text.integer(header[key][0], header[key][1][0], least)
+        for key, least in (("nr_class", 2), ("nr_feature", 1))
+    )
     line, tokens = header["label"]
-    classes = np.array([integer(path, line, t, _INT.min, _INT.max) for t in tokens])
+    classes = np.array([text.integer(line, token, _INT.min, _INT.max) for token in tokens])
     if classes.size != count or np.unique(classes).size != count:
-        raise ModelFileError(path, f"expected {count} labels that differ", line)
-    features = _one(path, header, "nr_feature", 1)
+        raise text.wrong(f"expected {count} labels that differ", line)
     line, tokens = header["bias"]
-    bias = real(path, line, tokens[0])
+    bias = text.real(line, tokens[0])
     joint = kind == _JOINT
     vectors = count if count > 2 or joint else 1
     rows = features + (bias >= 0)
-    if len(lines) - first != rows:
-        raise ModelFileError(
-            path, f"expected {rows} lines of weights after 'w', found {len(lines) - first}", first
-        )
-    weights = _weights(path, lines, first, vectors)
+    found = text.after(first)
+    if len(found) != rows:
+        raise text.wrong(f"expected {rows} lines of weights after 'w', found {len(found)}", first)
+    weights = np.array([_weights(text, number, line, vectors) for number, line in found])
     intercept = bias * weights[features] if bias >= 0 else np.zeros(vectors)
     coef = np.ascontiguousarray(weights[:features].T)
-    if vectors == 1:
-        if classes[0] < classes[1]:
-            coef, intercept = -coef, -intercept
-        classes = np.sort(classes)
-    else:
-        order = np.argsort(classes)
-        coef, intercept, classes = coef[order], intercept[order], classes[order]
+    order = np.argsort(classes)
+    if vectors > 1:
+        coef, intercept = coef[order], intercept[order]
+    elif classes[0] < classes[1]:
+        coef, intercept = -coef, -intercept
     parameters: dict[str, Any] = {"intercept": "regularized" if bias > 0 else "none"}
     if bias > 0:
         parameters["intercept_scaling"] = bias
@@ -119,7 +115,7 @@ def read(path: Source) -> LinearModel:
         parameters["loss"] = _LOSSES[kind]
     scheme: Literal["crammer_singer", "ovr"] = "crammer_singer" if joint else "ovr"
     training = {"imported": "LIBLINEAR", "solver": kind}
-    return LinearModel(coef, intercept, classes, scheme, None, parameters, training)
+    return LinearModel(coef, intercept, classes[order], scheme, None, parameters, training)
 
 
 def _labels(classes: NDArray[Any]) -> NDArray[np.int64]:
@@ -141,36 +137,28 @@ def _rows(block: NDArray[np.float64]) -> bytes:
     return "".join(form % tuple(row) for row in block.tolist()).encode()
 
 
-def _header(path: Source, lines: list[str]) -> tuple[dict[str, tuple[int, list[str]]], int]:
+def _header(text: Lines) -> tuple[dict[str, tuple[int, list[str]]], int]:
     """The line number and values of each key, and the number of the line 'w'."""
     found: dict[str, tuple[int, list[str]]] = {}
-    for number, text in enumerate(lines, 1):
-        key, *tokens = text.split() or [""]
+    for number, line in text.after(0):
+        key, *tokens = line.split() or [""]
         if key == "w" and not tokens:
             missing = [name for name in _KEYS if name not in found]
             if missing:
-                raise ModelFileError(path, f"has no {missing[0]!r} before its weights", number)
+                raise text.wrong(f"has no {missing[0]!r} before its weights", number)
             return found, number
         if key not in _KEYS or key in found or not tokens:
-            raise ModelFileError(
-                path, f"expected one of {', '.join(_KEYS)} and its value, got {text[:40]!r}", number
+            raise text.wrong(
+                f"expected one of {', '.join(_KEYS)} and its value, got {line[:40]!r}", number
             )
         if key != "label" and len(tokens) != 1:
-            raise ModelFileError(path, f"expected one value of {key!r}, got {text[:40]!r}", number)
+            raise text.wrong(f"expected one value of {key!r}, got {line[:40]!r}", number)
         found[key] = number, tokens
-    raise ModelFileError(path, "has no weights: it is cut off, or no LIBLINEAR model", len(lines))
+    raise text.wrong("has no weights: it is cut off, or no LIBLINEAR model", len(text.all))
 
 
-def _one(path: Source, header: dict[str, tuple[int, list[str]]], key: str, least: int) -> int:
-    line, tokens = header[key]
-    return integer(path, line, tokens[0], least)
-
-
-def _weights(path: Source, lines: list[str], first: int, vectors: int) -> NDArray[np.float64]:
-    rows = []
-    for number, text in enumerate(lines[first:], first + 1):
-        tokens = text.split()
-        if len(tokens) != vectors:
-            raise ModelFileError(path, f"expected {vectors} weights, found {len(tokens)}", number)
-        rows.append([real(path, number, token) for token in tokens])
-    return np.array(rows)
+def _weights(text: Lines, number: int, line: str, vectors: int) -> list[float]:
+    tokens = line.split()
+    if len(tokens) != vectors:
+        raise text.wrong(f"expected {vectors} weights, found {len(tokens)}", number)
+    return [text.real(number, token) for token in tokens]

@@ -128,18 +128,17 @@ def _pairs(classes: int) -> dict[str, Any]:
 
 def _label(model: LinearModel, scores: str) -> tuple[str, str, dict[str, Any]]:
     """``label``, the class or an indicator matrix: its type, its nodes and their constants."""
-    zero = {"zero": np.zeros(())}
-    positive = f"above = Greater ({scores}, zero)\n"
+    above = f"above = Greater ({scores}, zero)\n{{}} = Cast <to = 7> (above)\n"
+    constants = {"zero": np.zeros(())}
     if model.scheme == "labels":
-        return "int64[rows, k] label", positive + "label = Cast <to = 7> (above)\n", zero
+        return "int64[rows, k] label", above.format("label"), constants
     classes = _classes(model.classes)
+    place = above.format("place")
+    if model.lanes > 1:
+        place, constants = f"place = ArgMax <axis = 1, keepdims = 0> ({scores})\n", {}
     kind = f"{_LABELS.get(classes.dtype.name, classes.dtype.name)}[rows] label"
-    named = "label = Gather <axis = 0> (classes, place)\n"
-    if model.lanes == 1:
-        place = positive + "place = Cast <to = 7> (above)\n"
-        return kind, place + named, {**zero, "classes": classes}
-    place = f"place = ArgMax <axis = 1, keepdims = 0> ({scores})\n"
-    return kind, place + named, {"classes": classes}
+    nodes = place + "label = Gather <axis = 0> (classes, place)\n"
+    return kind, nodes, constants | {"classes": classes}
 
 
 def _classes(classes: NDArray[Any]) -> NDArray[Any]:

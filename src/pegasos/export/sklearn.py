@@ -22,9 +22,20 @@ def as_sklearn(model: LinearModel) -> Any:
             "scikit-learn's LinearSVC predicts classes, not labels: export each label by itself"
         )
     if model.scheme == "ovo" and model.classes.size > 2:
-        return _pairs(model)
-    fitted = _one(model, model.coef, np.asarray(model.intercept), model.classes)
-    return _named(fitted, model)
+        from sklearn.multiclass import OneVsOneClassifier
+
+        parts = [  # pairs come in the same order there
+            _one(model, model.coef[k : k + 1], model.intercept[k : k + 1], np.arange(2))
+            for k in range(model.lanes)
+        ]
+        fitted = OneVsOneClassifier(parts[0])
+        fitted.estimators_, fitted.classes_ = parts, model.classes
+        fitted.pairwise_indices_, fitted.n_features_in_ = None, model.features
+    else:
+        fitted = _one(model, model.coef, np.asarray(model.intercept), model.classes)
+    if model.feature_names is not None:  # the parts of a classifier see rows that have none
+        fitted.feature_names_in_ = np.array(model.feature_names, dtype=object)
+    return fitted
 
 
 def _one(model: LinearModel, coef: Any, intercept: Any, classes: Any) -> Any:
@@ -43,24 +54,4 @@ def _one(model: LinearModel, coef: Any, intercept: Any, classes: Any) -> Any:
     fitted.coef_, fitted.intercept_, fitted.classes_ = coef, intercept, classes
     fitted.n_features_in_ = model.features
     fitted.n_iter_ = int(model.training.get("n_iter", 0))
-    return fitted
-
-
-def _pairs(model: LinearModel) -> Any:
-    from sklearn.multiclass import OneVsOneClassifier
-
-    parts = [  # pairs come in the same order there
-        _one(model, model.coef[k : k + 1], model.intercept[k : k + 1], np.arange(2))
-        for k in range(model.lanes)
-    ]
-    fitted = OneVsOneClassifier(parts[0])
-    fitted.estimators_, fitted.classes_ = parts, model.classes
-    fitted.pairwise_indices_, fitted.n_features_in_ = None, model.features
-    return _named(fitted, model)
-
-
-def _named(fitted: Any, model: LinearModel) -> Any:
-    """With the names of the features; the parts of a classifier see rows that have none."""
-    if model.feature_names is not None:
-        fitted.feature_names_in_ = np.array(model.feature_names, dtype=object)
     return fitted

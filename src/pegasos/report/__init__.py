@@ -8,8 +8,7 @@ from __future__ import annotations
 import os
 from html import escape
 
-from pegasos.report.about import About, about_model
-from pegasos.report.facts import Rows
+from pegasos.report.about import About, Rows, about_model
 from pegasos.report.scored import Scored
 from pegasos.util.atomic import atomic_write
 

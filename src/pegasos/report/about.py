@@ -1,8 +1,8 @@
-"""What a report tells of a model, whatever made it."""
+"""What a report tells of a model, whatever made it, and of rows, wherever they came from."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
@@ -12,8 +12,10 @@ from pegasos.model.linear import LinearModel
 from pegasos.util import sparse
 from pegasos.wording import class_name
 
-Score = Callable[[Any], Floats]
-"""Scores, or probabilities, of rows: (n,) or (n, classes)."""
+_SHARED = (
+    "scheme", "parameters", "training", "data", "certificate", "history", "path", "coef",
+    "features",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -77,20 +79,23 @@ class About:
         return self.weights(rival) - self.weights(true)
 
 
+@dataclass(frozen=True)
+class Rows:
+    """Where the rows came from."""
+
+    path: str = ""  # the file, if there is one
+    trained: bool | None = None  # whether the model was trained on them; None: not known
+    digest: str = ""  # SHA-256 of the file, or CRC-32 of the rows
+    weights: str = ""  # where sample weights came from
+    skipped: int = 0  # lines that were left out
+    notes: tuple[str, ...] = ()
+
+
 def about_model(model: LinearModel, *, origin: str = "", **changes: Any) -> About:
     """The same of a linear model; ``changes`` are fields of ``About``."""
-    given: dict[str, Any] = {
+    given: dict[str, Any] = {name: getattr(model, name) for name in _SHARED} | {
         "kind": "linear model",
         "classes": [class_name(value) for value in model.classes],
-        "scheme": model.scheme,
-        "parameters": model.parameters,
-        "training": model.training,
-        "data": model.data,
-        "certificate": model.certificate,
-        "history": model.history,
-        "path": model.path,
-        "coef": model.coef,
-        "features": model.features,
         "names": model.feature_names,
         "first": 0 if model.data.get("first_index") == 0 else 1,
         "calibrated": model.calibrators is not None,

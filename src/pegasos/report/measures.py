@@ -25,9 +25,8 @@ class Curve:
         """At most so many of the points, evenly along the curve."""
         if self.x.size <= most:
             return self
-        along = np.concatenate(
-            ([0.0], np.cumsum(np.abs(np.diff(self.x)) + np.abs(np.diff(self.y))))
-        )
+        steps = np.abs(np.diff(self.x)) + np.abs(np.diff(self.y))
+        along = np.concatenate(([0.0], np.cumsum(steps)))
         places = np.searchsorted(along, np.linspace(0, along[-1], most))
         kept = np.unique(np.concatenate(([0], places, [self.x.size - 1])))
         kept = kept[kept < self.x.size]
@@ -36,6 +35,8 @@ class Curve:
 
 def _falling(scores: Floats, positive: NDArray[np.bool_], weight: Floats) -> tuple[Floats, Floats]:
     """Weights of positive and negative rows above each distinct score, the largest score first."""
+    if not scores.size:
+        return np.zeros(1), np.zeros(1)
     order = np.argsort(-scores, kind="stable")
     ends = np.flatnonzero(np.concatenate((np.diff(scores[order]) != 0, [True])))
     ups = np.cumsum(np.where(positive, weight, 0.0)[order])[ends]
@@ -45,29 +46,23 @@ def _falling(scores: Floats, positive: NDArray[np.bool_], weight: Floats) -> tup
 
 def roc(scores: Floats, positive: NDArray[np.bool_], weight: Floats) -> Curve | None:
     """True against false positive rate; None unless there are rows of both kinds."""
-    if not scores.size:
-        return None
     ups, downs = _falling(scores, positive, weight)
     if ups[-1] <= 0 or downs[-1] <= 0:
         return None
-    x, y = np.concatenate(([0.0], downs / downs[-1])), np.concatenate(([0.0], ups / ups[-1]))
-    area = float(np.sum(np.diff(x) * (y[1:] + y[:-1]) / 2))
-    return Curve(x, y, area)
+    x, y = (np.concatenate(([0.0], sums / sums[-1])) for sums in (downs, ups))
+    return Curve(x, y, float(np.sum(np.diff(x) * (y[1:] + y[:-1]) / 2)))
 
 
 def precision_recall(scores: Floats, positive: NDArray[np.bool_], weight: Floats) -> Curve | None:
     """Precision against recall; the area is the average precision. None without positive rows."""
-    if not scores.size:
-        return None
     ups, downs = _falling(scores, positive, weight)
     if ups[-1] <= 0:
         return None
     some = ups + downs > 0
-    recall = ups[some] / ups[-1]
+    recall = np.concatenate(([0.0], ups[some] / ups[-1]))
     precision = ups[some] / (ups[some] + downs[some])
-    area = float(np.sum(np.diff(np.concatenate(([0.0], recall))) * precision))
-    recall, precision = np.concatenate(([0.0], recall)), np.concatenate((precision[:1], precision))
-    return Curve(recall, precision, area)
+    area = float(np.sum(np.diff(recall) * precision))
+    return Curve(recall, np.concatenate((precision[:1], precision)), area)
 
 
 @dataclass(frozen=True)
@@ -99,20 +94,14 @@ class PerClass:
         return _ratio(2 * self.hits, self.rows + self.said)
 
     @property
-    def there(self) -> NDArray[np.bool_]:
-        """Classes with rows."""
-        return np.asarray(self.rows > 0)
-
-    @property
     def balanced_accuracy(self) -> float:
         """The mean recall of the classes that have rows."""
-        return float(self.recall[self.there].mean()) if self.there.any() else float("nan")
+        return _mean(self.recall[self.rows > 0])
 
     @property
     def macro_f1(self) -> float:
         """The mean F1 of the classes that have rows or are predicted."""
-        met = (self.rows > 0) | (self.said > 0)
-        return float(self.f1[met].mean()) if met.any() else float("nan")
+        return _mean(self.f1[(self.rows > 0) | (self.said > 0)])
 
     @property
     def micro_f1(self) -> float:
@@ -123,6 +112,10 @@ class PerClass:
 
 def _ratio(over: Floats, under: Floats) -> Floats:
     return np.divide(over, under, out=np.zeros(over.shape), where=under > 0)
+
+
+def _mean(values: Floats, weight: Floats | None = None) -> float:
+    return float(np.average(values, weights=weight)) if values.size else float("nan")
 
 
 def confusion(codes: Codes, chosen: Codes, weight: Floats, classes: int) -> Floats:
@@ -167,8 +160,7 @@ class Bars:
 
     edges: Floats
     heights: Floats
-    below: float = 0.0  # rows beyond the first edge, which stand in the first bar
-    above: float = 0.0
+    beyond: float  # rows beyond the edges, which stand in the first and last bar
 
 
 _BARS = 40
@@ -185,8 +177,8 @@ def histogram(values: Floats, weight: Floats) -> Bars:
     first, last = np.floor(low * parts), np.ceil(high * parts)
     edges = np.arange(first, last + 1) / parts
     heights, _ = np.histogram(np.clip(values, edges[0], edges[-1]), edges, weights=weight)
-    below = float(weight[values < edges[0]].sum())
-    return Bars(edges, heights, below, float(weight[values > edges[-1]].sum()))
+    beyond = float(weight[values < edges[0]].sum()) + float(weight[values > edges[-1]].sum())
+    return Bars(edges, heights, beyond)
 
 
 @dataclass(frozen=True)
@@ -204,10 +196,8 @@ def reliability(p: Floats, true: NDArray[np.bool_], weight: Floats, bins: int = 
     """Probabilities against shares."""
     at = np.minimum((p * bins).astype(np.intp), bins - 1)
     sums = [np.bincount(at, values, bins) for values in (weight, weight * p, weight * true)]
-    total_rows, *others = (np.asarray(one, dtype=np.float64) for one in sums)
-    some = total_rows > 0
-    rows = total_rows[some]
-    given, happened = (one[some] / rows for one in others)
+    rows, given, happened = np.array(sums, dtype=np.float64)[:, sums[0] > 0]
+    given, happened = given / rows, happened / rows
     total = max(float(weight.sum()), np.finfo(float).tiny)
     error = float(rows @ np.abs(given - happened)) / total
     return Reliability(given, happened, rows, error, float(weight @ (p - true) ** 2) / total)
@@ -215,11 +205,9 @@ def reliability(p: Floats, true: NDArray[np.bool_], weight: Floats, bins: int = 
 
 def mean_log_loss(p: Floats, codes: Codes, weight: Floats) -> float:
     """Of the probabilities (n, classes)."""
-    of_truth = np.clip(own(p, codes), np.finfo(float).eps, 1)
-    return float(np.average(-np.log(of_truth), weights=weight)) if codes.size else float("nan")
+    return _mean(-np.log(np.clip(own(p, codes), np.finfo(float).eps, 1)), weight)
 
 
 def multiclass_brier(p: Floats, codes: Codes, weight: Floats) -> float:
     """The mean squared distance of the probabilities (n, classes) from what happened."""
-    squares: Any = (p**2).sum(axis=1) - 2 * own(p, codes) + 1
-    return float(np.average(squares, weights=weight)) if codes.size else float("nan")
+    return _mean((p**2).sum(axis=1) - 2 * own(p, codes) + 1, weight)

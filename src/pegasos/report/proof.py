@@ -7,16 +7,23 @@ from typing import Any
 
 import numpy as np
 
-from pegasos.report import axes
+from pegasos.certificate import Certificate
 from pegasos.report.about import About
-from pegasos.report.charts import Chart
+from pegasos.report.charts import Chart, linear, logarithmic
 from pegasos.report.text import fixed, number
 from pegasos.wording import in_words, percent, seconds, worst
 
 _LANES = 50
 _RECORDS = 40
 _HUGE = 1e30  # no axis goes further
-_COLUMNS = ("seconds", "epoch", "primal", "dual", "relative_gap", "worst_gap")
+_COLUMNS = (
+    ("seconds", "time"),
+    ("epoch", "passes"),
+    ("primal", "objective"),
+    ("dual", "lower bound"),
+    ("relative_gap", "relative gap"),
+    ("worst_gap", "of the worst"),
+)
 
 _WITHOUT = [
     "It has no certificate: it was trained elsewhere, or on rows that came in batches "
@@ -45,24 +52,24 @@ def certificate(about: About) -> dict[str, Any]:
         return {"headline": "Nothing is proven about this model.", "kind": "none", "lanes": [],
                 "short": "no proof", "words": _WITHOUT, "more": 0}  # fmt: skip
     gap = worst(proof)
-    problems = int(np.size(proof.primal))
     asked = isinstance(tol, float) and tol > 0
     proven = bool(np.all(proof.proves(float(tol or 0)))) if asked else math.isfinite(gap)
     headline = in_words(gap)
-    lanes = _lanes(about) if problems > 1 else []
+    lanes = _lanes(about, proof) if np.size(proof.primal) > 1 else []
     return {
         "headline": f"{headline[0].upper()}{headline[1:]}.",
         "kind": "proven" if proven else "short",
         "short": percent(gap) if gap <= 1 else "unproven" if math.isinf(gap) else number(1 + gap),
-        "words": _words(about, gap, problems, proven, tol if asked else None),
+        "words": _words(about, proof, gap, proven, tol if asked else None),
         "lanes": lanes[:_LANES],
         "more": max(0, len(lanes) - _LANES),
     }
 
 
-def _words(about: About, gap: float, problems: int, proven: bool, tol: float | None) -> list[str]:
-    proof = about.certificate
-    assert proof is not None
+def _words(
+    about: About, proof: Certificate, gap: float, proven: bool, tol: float | None
+) -> list[str]:
+    problems = int(np.size(proof.primal))
     at = int(np.argmax(np.ravel(proof.relative_gap)))
     primal, dual, rounding = (
         float(np.ravel(bound)[at % np.size(bound)])
@@ -94,20 +101,14 @@ def _words(about: About, gap: float, problems: int, proven: bool, tol: float | N
     return said
 
 
-def _lanes(about: About) -> list[dict[str, Any]]:
+def _lanes(about: About, proof: Certificate) -> list[tuple[str, ...]]:
     """The bounds of each problem, the largest gap first."""
-    proof = about.certificate
-    assert proof is not None
+    primal, dual = np.ravel(proof.primal), np.ravel(proof.dual)
     gaps = np.ravel(proof.relative_gap)
     names = about.lane_names()
     names = names if len(names) == gaps.size else [str(k + 1) for k in range(gaps.size)]
     return [
-        {
-            "name": names[k],
-            "primal": number(np.ravel(proof.primal)[k], 6),
-            "dual": number(np.ravel(proof.dual)[k], 6),
-            "gap": number(gaps[k], 3, zeros=True),
-        }
+        (names[k], number(primal[k], 6), number(dual[k], 6), number(gaps[k], 3, zeros=True))
         for k in np.argsort(-gaps, kind="stable")
     ]
 
@@ -118,13 +119,13 @@ def history(about: About) -> dict[str, Any]:
     if not table or not table["seconds"]:
         return {"why": "The model has no history: it was read from a file of others or of an older "
                        "version, or trained in a way that keeps none."}  # fmt: skip
-    rows = [
-        {"seconds": seconds(t), "epoch": number(e, 3), "primal": number(p, 6), "dual": number(d, 6),
-         "gap": number(g, 3), "worst": number(w, 3)}
-        for t, e, p, d, g, w in zip(*(table[name] for name in _COLUMNS), strict=True)
-    ]  # fmt: skip
-    shown = np.linspace(0, len(rows) - 1, min(len(rows), _RECORDS)).astype(int)
     several = about.certificate is not None and np.size(about.certificate.primal) > 1
+    columns = _COLUMNS if several else _COLUMNS[:-1]
+    rows = [
+        (seconds(t), number(e, 3), number(p, 6), number(d, 6), *(number(gap, 3) for gap in gaps))
+        for t, e, p, d, *gaps in zip(*(table[name] for name, _ in columns), strict=True)
+    ]
+    shown = np.linspace(0, len(rows) - 1, min(len(rows), _RECORDS)).astype(int)
     words = "Every point is a certificate, recomputed from the rows"
     if several:
         words += "; the gap is that of the sum of all problems, untrained ones included"
@@ -135,7 +136,7 @@ def history(about: About) -> dict[str, Any]:
         "why": "",
         "chart": chart,
         "rows": [rows[k] for k in shown],
-        "several": several,
+        "heads": [head for _, head in columns],
         "words": f"{words}.",
     }
 
@@ -150,16 +151,16 @@ def _gap_chart(about: About) -> Any:
     ]
     if not found:
         return None
-    xs, ys = [t for t, _ in found], [gap for _, gap in found]
+    xs, ys = zip(*found, strict=True)
     goal = [float(tol)] if isinstance(tol, float) and tol > 0 else []
     chart = Chart(
         "Proven relative gap against seconds of training",
-        axes.linear("seconds", xs, zero=True),
-        axes.logarithmic("proven relative gap", [*ys, *goal]),
+        linear("seconds", xs, zero=True),
+        logarithmic("proven relative gap", [*ys, *goal]),
     )
     if goal:
         chart.across(goal[0], f"asked for: {tol:g}")
-    chart.line(xs, ys, "s1", "gap")
+    chart.line(xs, ys, "gap")
     if len(xs) <= 60:
         titles = [f"{percent(gap)} proven after {seconds(t)}" for t, gap in found]
         chart.dots(xs, ys, titles)
@@ -172,43 +173,30 @@ def path(about: About) -> dict[str, Any]:
     if not table:
         return {"why": "C was given, not chosen by cross-validation: LinearSVCCV and pegasos cv "
                        "choose it."}  # fmt: skip
-    done = [
-        k
-        for k, (C, *scores) in enumerate(
-            zip(table["C"], table["mean"], table["error"], strict=True)
-        )
-        if 1 / _HUGE < C < _HUGE and all(abs(score) < _HUGE for score in scores)
+    points = [
+        (c, m, e)
+        for c, m, e in zip(table["C"], table["mean"], table["error"], strict=True)
+        if 1 / _HUGE < c < _HUGE and abs(m) < _HUGE and abs(e) < _HUGE
     ]
-    if not done:
+    if not points:
         return {"why": "No C of the path has a score."}
-    C, mean, error = ([table[name][k] for k in done] for name in ("C", "mean", "error"))
-    chosen = float(table["C"][table["chosen"]])
-    low = [m - e for m, e in zip(mean, error, strict=True)]
-    high = [m + e for m, e in zip(mean, error, strict=True)]
-    scoring = str(table["scoring"])
-    chart = Chart(
-        f"Mean {scoring} against C",
-        axes.logarithmic("C", C),
-        axes.linear(scoring, [*low, *high]),
-    )
+    C, mean = [c for c, _, _ in points], [m for _, m, _ in points]
+    low, high = [m - e for _, m, e in points], [m + e for _, m, e in points]
+    chosen, scoring = float(table["C"][table["chosen"]]), str(table["scoring"])
+    chart = Chart(f"Mean {scoring} against C", logarithmic("C", C), linear(scoring, [*low, *high]))
     chart.area(C, low, high)
     word = f"chosen: {number(chosen, 3)}"
     right = chart.x.place(chosen) > 0.6
     chart.upright(chosen, word if right else "", "" if right else word)
-    chart.line(C, mean, "s1", scoring)
-    titles = [
-        f"C = {number(c, 3)}: {number(m)} ± {number(e, 2)}"
-        for c, m, e in zip(C, mean, error, strict=True)
-    ]
+    chart.line(C, mean, scoring)
+    titles = [f"C = {number(c, 3)}: {number(m)} ± {number(e, 2)}" for c, m, e in points]
     chart.dots(C, mean, titles)
     return {
         "why": "",
         "chart": chart.svg(),
         "words": f"Mean {scoring} of the rows held out in {table['folds']} folds, with its "
         f"standard error; C = {number(chosen, 3)} was chosen.",
-        "rows": [
-            {"C": number(c, 4), "mean": fixed(m, 4), "error": number(e, 2), "chosen": c == chosen}
-            for c, m, e in zip(C, mean, error, strict=True)
-        ],
+        "rows": [(number(c, 4), fixed(m, 4), number(e, 2)) for c, m, e in points],
+        "chosen": C.index(chosen) if chosen in C else None,
         "scoring": scoring,
     }

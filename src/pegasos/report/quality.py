@@ -6,12 +6,13 @@ import math
 from typing import Any
 
 import numpy as np
+from markupsafe import Markup
 from numpy.typing import NDArray
 
 from pegasos.certificate import Floats
-from pegasos.report import axes, measures
-from pegasos.report.charts import Chart, meter
-from pegasos.report.measures import Curve
+from pegasos.report import measures
+from pegasos.report.charts import Axis, Chart, linear, meter
+from pegasos.report.measures import Curve, PerClass
 from pegasos.report.scored import Scored
 from pegasos.report.text import count, fixed, number, share, short
 
@@ -21,36 +22,35 @@ _TABLE = 200  # classes of the table
 _TILES = 60
 _POINTS = 300  # of a large curve
 _TILE_POINTS = 80
+_CURVES = {  # what they show, and of which axes
+    "pr": ("Precision against recall", "recall", "precision"),
+    "roc": ("True against false positive rate", "false positive rate", "true positive rate"),
+}
 
 
-def summary(scored: Scored) -> dict[str, Any]:
-    """The few numbers at the top."""
-    per, labels = scored.per_class, scored.about.labels
+def summary(scored: Scored) -> list[tuple[str, str, str]]:
+    """The few numbers at the top: names, values and notes."""
+    per = scored.per_class
     low, high = measures.interval(scored.right, scored.total)
     note = ""
     if not scored.weighted and scored.rows:
         note = f"95% interval {share(low)} to {share(high)}"
-    largest = float(per.rows.max() / per.rows.sum()) if per.rows.sum() else math.nan
-    cards = [
-        {"name": "all labels of a row right" if labels else "accuracy",
-         "value": share(scored.accuracy, 2), "note": note}
-    ]  # fmt: skip
-    if labels:
+    accuracy = share(scored.accuracy, 2)
+    if scored.about.labels:
         wrong = scored.wrong_labels / (scored.total * scored.count) if scored.total else math.nan
-        cards += [
-            {"name": "micro F1", "value": fixed(per.micro_f1), "note": "of all labels together"},
-            {"name": "macro F1", "value": fixed(per.macro_f1), "note": "mean over labels"},
-            {"name": "single labels wrong", "value": share(wrong, 2), "note": "Hamming loss"},
+        return [
+            ("all labels of a row right", accuracy, note),
+            ("micro F1", fixed(per.micro_f1), "of all labels together"),
+            ("macro F1", fixed(per.macro_f1), "mean over labels"),
+            ("single labels wrong", share(wrong, 2), "Hamming loss"),
         ]
-    else:
-        cards += [
-            {"name": "balanced accuracy", "value": share(per.balanced_accuracy, 2),
-             "note": "mean recall of the classes"},
-            {"name": "macro F1", "value": fixed(per.macro_f1), "note": "mean over classes"},
-            {"name": "largest class", "value": share(largest, 2),
-             "note": "accuracy of always guessing it"},
-        ]  # fmt: skip
-    return {"cards": cards, "accuracy": share(scored.accuracy, 2)}
+    largest = float(per.rows.max() / per.rows.sum()) if per.rows.sum() else math.nan
+    return [
+        ("accuracy", accuracy, note),
+        ("balanced accuracy", share(per.balanced_accuracy, 2), "mean recall of the classes"),
+        ("macro F1", fixed(per.macro_f1), "mean over classes"),
+        ("largest class", share(largest, 2), "accuracy of always guessing it"),
+    ]
 
 
 def confusion(scored: Scored) -> dict[str, Any]:
@@ -65,71 +65,61 @@ def confusion(scored: Scored) -> dict[str, Any]:
     wrong = counts - np.diag(np.diag(counts))
     order = np.argsort(-wrong, axis=None, kind="stable")[:10]
     pairs = [
-        {"true": names[i], "said": names[j], "rows": count(counts[i, j]),
-         "share": share(shares[i, j]),
-         "meter": meter(float(shares[i, j]), share(shares[i, j]), "minus")}
-        for i, j in (divmod(int(k), len(names)) for k in order)
+        {
+            "true": names[i],
+            "said": names[j],
+            "rows": count(counts[i, j]),
+            "share": share(shares[i, j]),
+            "meter": meter(shares[i, j], share(shares[i, j]), "minus"),
+        }
+        for i, j in zip(*np.unravel_index(order, wrong.shape), strict=True)
         if wrong[i, j] > 0
-    ]  # fmt: skip
-    found = {
+    ]
+    rows = []
+    for i, name in enumerate(names if len(names) <= _MATRIX else ()):
+        # From 0 to 9; small shares differ more than large ones.
+        shades = np.clip(np.rint(_SHADES * shares[i] ** 0.6), shares[i] > 0, _SHADES).astype(int)
+        rows.append((name, [
+            {
+                "kind": f"{'good' if i == j else 'bad'}{shades[j]}",
+                "text": count(counts[i, j]) if counts[i, j] else "",
+                "title": f"{count(counts[i, j])} of {short(name, 60)} predicted as "
+                f"{short(other, 60)}: {share(shares[i, j])}",
+            }
+            for j, other in enumerate(names)
+        ]))  # fmt: skip
+    return {
         "why": "",
         "names": names,
         "pairs": pairs,
-        "rows": [],
+        "rows": rows,
         "wide": sum(min(len(name), 24) for name in names) > 70,
     }
-    if len(names) > _MATRIX:
-        return found
-    found["rows"] = [
-        {
-            "name": names[i],
-            "cells": [
-                {
-                    "shade": _shade(float(shares[i, j])),
-                    "right": i == j,
-                    "text": count(counts[i, j]) if counts[i, j] else "",
-                    "title": f"{count(counts[i, j])} of {short(names[i], 60)} predicted as "
-                    f"{short(names[j], 60)}: {share(shares[i, j])}",
-                }
-                for j in range(len(names))
-            ],
-        }
-        for i in range(len(names))
-    ]
-    return found
-
-
-def _shade(value: float) -> int:
-    """From 0 to 9; small shares differ more than large ones."""
-    return 0 if value <= 0 else max(1, min(_SHADES, round(_SHADES * value**0.6)))
 
 
 def classes(scored: Scored) -> dict[str, Any]:
     """Precision, recall and areas of each class or label."""
     about, per = scored.about, scored.per_class
-    shown = np.arange(per.rows.size)
-    if shown.size > _TABLE:
-        shown = np.sort(np.argsort(-per.rows, kind="stable")[:_TABLE])
+    shown = _largest(per, _TABLE)
+    measured = {"precision": per.precision, "recall": per.recall, "f1": per.f1}
     rows = [
         {
             "name": about.classes[k],
             "rows": count(per.rows[k]),
             "said": count(per.said[k]),
-            **{
-                name: {
-                    "text": fixed(value),
-                    "meter": meter(value, f"{name} {fixed(value)}"),
-                }
-                for name, value in (
-                    ("precision", float(per.precision[k])),
-                    ("recall", float(per.recall[k])),
-                    ("f1", float(per.f1[k])),
-                )
-            },
+            "measured": [
+                (fixed(values[k]), meter(float(values[k]), f"{name} {fixed(values[k])}"))
+                for name, values in measured.items()
+            ],
         }
         for k in shown
     ]
     return {"rows": rows, "more": per.rows.size - shown.size}
+
+
+def _largest(per: PerClass, most: int) -> NDArray[np.intp]:
+    """The classes with the most rows, in their order."""
+    return np.sort(np.argsort(-per.rows, kind="stable")[:most])
 
 
 def _problems(scored: Scored) -> list[tuple[str, Floats, NDArray[np.bool_], Floats]]:
@@ -138,11 +128,14 @@ def _problems(scored: Scored) -> list[tuple[str, Floats, NDArray[np.bool_], Floa
     kept = scored.kept if about.labels else scored.kept.known
     if about.binary:
         return [(about.classes[1], kept.scores, kept.truth == 1, kept.weight)]
-    chosen = np.sort(np.argsort(-scored.per_class.rows, kind="stable")[:_TILES])
-    own = [kept.truth[:, k] if about.labels else kept.truth == k for k in chosen]
     return [
-        (about.classes[k], kept.scores[:, k], rows, kept.weight)
-        for k, rows in zip(chosen, own, strict=True)
+        (
+            about.classes[k],
+            kept.scores[:, k],
+            kept.truth[:, k] if about.labels else kept.truth == k,
+            kept.weight,
+        )
+        for k in _largest(scored.per_class, _TILES)
     ]
 
 
@@ -150,6 +143,7 @@ def curves(scored: Scored) -> dict[str, Any]:
     """Precision against recall, and the ROC curve: large for one problem, small for many."""
     problems = _problems(scored)
     drawn = {"pr": [], "roc": []}  # type: dict[str, list[dict[str, Any]]]
+    areas = {"pr": [], "roc": []}  # type: dict[str, list[float]]
     single = len(problems) == 1
     for name, scores, positive, weight in problems:
         for kind, made in (
@@ -158,31 +152,30 @@ def curves(scored: Scored) -> dict[str, Any]:
         ):
             if made is not None:
                 svg = _curve(kind, name, made, single, float(weight[positive].sum() / weight.sum()))
-                drawn[kind].append({"name": name, "area": fixed(made.area), "svg": svg,
-                                    "value": made.area})  # fmt: skip
-    means = {
-        kind: fixed(np.mean([tile["value"] for tile in tiles])) if tiles else "–"
-        for kind, tiles in drawn.items()
+                drawn[kind].append({"name": name, "area": fixed(made.area), "svg": svg})
+                areas[kind].append(made.area)
+    return {
+        "why": ""
+        if drawn["pr"]
+        else "No class of the model has rows here, so there are no curves.",
+        "single": single,
+        **drawn,
+        "means": {kind: fixed(np.mean(of)) if of else "–" for kind, of in areas.items()},
+        "votes": scored.about.scheme == "ovo" and not scored.about.binary,
+        "more": 0 if single else scored.count - len(problems),
     }
-    why = "" if drawn["pr"] else "No class of the model has rows here, so there are no curves."
-    votes = scored.about.scheme == "ovo" and not scored.about.binary
-    return {"why": why, "single": single, **drawn, "means": means, "votes": votes,
-            "more": scored.count - len(problems) if not single else 0}  # fmt: skip
 
 
-def _curve(kind: str, name: str, made: Curve, large: bool, base: float) -> Any:
-    label = "Precision against recall" if kind == "pr" else "True against false positive rate"
-    x, y = (
-        ("recall", "precision") if kind == "pr" else ("false positive rate", "true positive rate")
-    )
-    size = {"width": 400, "height": 340} if large else {"width": 150, "height": 150, "small": True}
-    chart = Chart(f"{label}: {name}", axes.unit(x), axes.unit(y), **size)  # type: ignore[arg-type]
+def _curve(kind: str, name: str, made: Curve, large: bool, base: float) -> Markup:
+    label, x, y = _CURVES[kind]
+    width, height = (400, 340) if large else (150, 150)
+    chart = Chart(f"{label}: {name}", Axis(x), Axis(y), width, height, small=not large)
     if kind == "roc":
         chart.diagonal()
     else:
         chart.across(base, "share of all rows" if large else "")
     thin = made.thinned(_POINTS if large else _TILE_POINTS)
-    chart.line(thin.x.tolist(), thin.y.tolist(), "s1", y)
+    chart.line(thin.x, thin.y, y)
     return chart.svg()
 
 
@@ -203,8 +196,8 @@ def margins(scored: Scored) -> dict[str, Any]:
     inside = about.binary or about.labels or about.scheme == "crammer_singer"
     chart = Chart(
         "Rows by margin",
-        axes.Axis("margin", float(bars.edges[0]), float(bars.edges[-1])),
-        axes.linear("labels" if about.labels else "rows", bars.heights.tolist(), zero=True),
+        Axis("margin", float(bars.edges[0]), float(bars.edges[-1])),
+        linear("labels" if about.labels else "rows", bars.heights, zero=True),
         width=480,
         height=260,
     )
@@ -212,16 +205,19 @@ def margins(scored: Scored) -> dict[str, Any]:
         kind = "wrong" if right <= 0 else "close" if inside and right <= 1 else ""
         if height:
             title = f"{count(height)} with margins from {number(left, 3)} to {number(right, 3)}"
-            chart.bar(float(left), float(right), float(height), title, kind)
+            chart.bar(left, right, height, title, kind)
     chart.upright(0.0, "wrong", "right")
-    total = float(weight.sum())
+    wrong, close = (
+        share(np.average(rows, weights=weight)) if weight.sum() else "–"
+        for rows in (values < 0, (values >= 0) & (values < 1))
+    )
     return {
         "why": "",
         "chart": chart.svg(),
         "inside": inside,
-        "wrong": share(float(weight[values < 0].sum()) / total) if total else "–",
-        "close": share(float(weight[(values >= 0) & (values < 1)].sum()) / total) if total else "–",
-        "beyond": count(bars.below + bars.above) if bars.below + bars.above else "",
+        "wrong": wrong,
+        "close": close,
+        "beyond": count(bars.beyond) if bars.beyond else "",
     }
 
 
@@ -239,37 +235,33 @@ def calibration(scored: Scored) -> dict[str, Any]:
     if not truth.size:
         return {"why": "There are no rows of classes that the model knows."}
     if about.binary:
-        given, happened = p[:, 1], truth == 1
-        what = f"probability of {about.classes[1]}"
-        brier = "Brier score"
+        found = measures.reliability(p[:, 1], truth == 1, weight)
+        what, brier, score = f"probability of {about.classes[1]}", "Brier score", found.brier
     else:
         said = p.argmax(axis=1)
-        given, happened = measures.own(p, said), said == truth
-        what = "probability of the likeliest class"
-        brier = "Brier score over all classes"
-    found = measures.reliability(given, happened, weight)
-    score = found.brier if about.binary else measures.multiclass_brier(p, truth, weight)
+        found = measures.reliability(measures.own(p, said), said == truth, weight)
+        what, brier = "probability of the likeliest class", "Brier score over all classes"
+        score = measures.multiclass_brier(p, truth, weight)
     chart = Chart(
         "What happened against the probability given",
-        axes.unit(what), axes.unit("share that came true"), width=400, height=340,
+        Axis(what), Axis("share that came true"), width=400, height=340,
     )  # fmt: skip
     chart.diagonal()
-    chart.line(found.given.tolist(), found.happened.tolist(), "s1", "share that came true")
+    chart.line(found.given, found.happened, "share that came true")
+    bins = list(zip(found.given, found.happened, found.rows, strict=True))
     titles = [
         f"given {number(g, 3)} on average, came true in {share(h)} of {count(r)} rows"
-        for g, h, r in zip(found.given, found.happened, found.rows, strict=True)
+        for g, h, r in bins
     ]
-    chart.dots(found.given.tolist(), found.happened.tolist(), titles)
+    chart.dots(found.given, found.happened, titles)
     return {
         "why": "",
         "chart": chart.svg(),
-        "rows": [
-            {"given": fixed(g), "happened": fixed(h), "rows": count(r)}
-            for g, h, r in zip(found.given, found.happened, found.rows, strict=True)
+        "rows": [(fixed(g), fixed(h), count(r)) for g, h, r in bins],
+        "facts": [
+            ("mean distance from the line", fixed(found.error)),
+            (brier, fixed(score, 4)),
+            ("log loss", fixed(measures.mean_log_loss(p, truth, weight), 4)),
         ],
-        "error": fixed(found.error),
-        "brier_name": brier,
-        "brier": fixed(score, 4),
-        "log_loss": fixed(measures.mean_log_loss(p, truth, weight), 4),
         "what": what,
     }

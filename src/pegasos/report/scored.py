@@ -13,12 +13,45 @@ from pegasos.certificate import Floats
 from pegasos.report import measures
 from pegasos.report.about import About
 from pegasos.report.measures import PerClass
-from pegasos.report.worst import Worst
 from pegasos.tasks.decision import chosen
 from pegasos.util import sparse
 from pegasos.wording import class_name
 
 _MOST_VALUES = 1 << 25  # scores that are kept: 256 MB
+_WORST = 20  # rows
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A row near the bottom."""
+
+    margin: float
+    row: int  # from 0
+    true: int
+    rival: int
+    scores: tuple[float, ...]  # of the true class and of the rival; of two classes, the one
+    x: Any  # the row, by itself
+    text: str | None
+
+
+@dataclass
+class Near:
+    """Rows of a block by how near they are to being wrong, or how far beyond."""
+
+    rows: NDArray[np.intp]  # in the block; the other arrays are of those
+    margin: Floats
+    true: NDArray[np.intp]
+    rival: NDArray[np.intp]
+    scores: Floats  # (n, 1 or 2)
+
+
+def codes_among(classes: Sequence[str], y: NDArray[Any]) -> NDArray[np.intp]:
+    """The places of values among classes by their names, -1 for those that are unknown."""
+    known = {name: code for code, name in enumerate(classes)}
+    if y.dtype.kind == "O":  # of several types, perhaps, which have no order
+        return np.array([known.get(class_name(value), -1) for value in y], dtype=np.intp)
+    found, place = np.unique(y, return_inverse=True)
+    return np.array([known.get(class_name(v), -1) for v in found], dtype=np.intp)[place]
 
 
 @dataclass
@@ -57,7 +90,7 @@ class Scored:
     total: float = 0.0
     finite: bool = True  # all scores are
     stride: int = 1  # every so many rows are kept
-    worst: Worst = field(default_factory=Worst)
+    worst: list[Candidate] = field(default_factory=list)  # the rows with the smallest margins
 
     def __post_init__(self) -> None:
         """Nothing counted."""
@@ -65,7 +98,6 @@ class Scored:
         self.counts = np.zeros((0, 0) if self.about.labels else (self.count, self.count))
         self.labels = PerClass(*np.zeros((3, self.count)))
         self.wrong_labels = 0.0  # weight of single labels that are wrong
-        self._code = {name: code for code, name in enumerate(self.about.classes)}
         self._parts: list[Kept] = []
         self._size = 0
 
@@ -90,20 +122,21 @@ class Scored:
             self.values += int(X.nnz if sparse.issparse(X) else X.size)
         self.total += float(weight.sum())
         if self.about.labels:
-            kept = self._add_labels(scores.reshape(n, -1), y, weight, X, text, label_names)
+            kept, near = self._add_labels(scores.reshape(n, -1), y, weight, label_names)
         else:
-            kept = self._add_classes(scores, y, weight, probabilities, X, text)
+            kept, near = self._add_classes(scores, y, weight, probabilities)
+        self._note_worst(near, X, text)
         self._keep(kept, np.arange(self.rows, self.rows + n))
         self.rows += n
 
     def _add_classes(
-        self, scores: Floats, y: Any, weight: Floats, probabilities: Any, X: Any, text: Any
-    ) -> Kept:
+        self, scores: Floats, y: Any, weight: Floats, probabilities: Any
+    ) -> tuple[Kept, Near]:
         if getattr(y, "ndim", 1) == 2:
             raise ValueError("the data have several labels a row, the model has classes")
         if self.about.binary and scores.ndim == 2:
             scores = scores[:, -1] - scores[:, 0] if scores.shape[1] == 2 else scores[:, 0]
-        codes = self._codes(np.asarray(y))
+        codes = codes_among(self.about.classes, np.asarray(y))
         said = chosen(scores)
         known = codes >= 0
         self.unknown += int(np.count_nonzero(~known))
@@ -116,24 +149,14 @@ class Scored:
         else:
             rival, best = measures.rivals(own, truth)
             shown = np.column_stack([measures.own(own, truth), best])
-        margin = measures.margins(own, truth)
-        self.worst.add(self.rows, margin, truth, rival, shown, X, text, np.flatnonzero(known))
-        return Kept(scores, codes, weight, probabilities)
+        near = Near(np.flatnonzero(known), measures.margins(own, truth), truth, rival, shown)
+        return Kept(scores, codes, weight, probabilities), near
 
-    def _codes(self, y: NDArray[Any]) -> NDArray[np.intp]:
-        """The places of classes, -1 for those that are unknown."""
-        if y.dtype.kind == "O":  # of several types, perhaps, which have no order
-            return np.array([self._code.get(class_name(v), -1) for v in y], dtype=np.intp)
-        found, place = np.unique(y, return_inverse=True)
-        return np.array([self._code.get(class_name(v), -1) for v in found], dtype=np.intp)[place]
-
-    def _add_labels(
-        self, scores: Floats, y: Any, weight: Floats, X: Any, text: Any, names: Any
-    ) -> Kept:
+    def _add_labels(self, scores: Floats, y: Any, weight: Floats, names: Any) -> tuple[Kept, Near]:
         truth = np.zeros(scores.shape, dtype=bool)
         given = sparse.coo_matrix(y)
         names = range(given.shape[1]) if names is None else names
-        columns = np.array([self._code.get(class_name(n), -1) for n in names], dtype=np.intp)
+        columns = codes_among(self.about.classes, np.array(names, dtype=object))
         at, label = given.row[given.data != 0], columns[given.col[given.data != 0]]
         truth[at[label >= 0], label[label >= 0]] = True
         self.unknown += np.unique(at[label < 0]).size
@@ -142,18 +165,33 @@ class Scored:
         wrong[at[label < 0]] = True
         self.right += float(weight[~wrong].sum())
         self.wrong_labels += float(weight @ (said != truth).sum(axis=1))
-        for total, part in zip(
-            vars(self.labels).values(), (truth, said, truth & said), strict=True
-        ):
+        sums = vars(self.labels).values()
+        for total, part in zip(sums, (truth, said, truth & said), strict=True):
             total += weight @ part
         margin = np.where(truth, scores, -scores)
-        worst = margin.argmin(axis=1)
-        everything = np.arange(scores.shape[0])
-        self.worst.add(
-            self.rows, margin[everything, worst], worst, truth[everything, worst].astype(np.intp),
-            scores[everything, worst][:, None], X, text, everything,
+        rows, worst = np.arange(scores.shape[0]), margin.argmin(axis=1)
+        near = Near(
+            rows, margin[rows, worst], worst, truth[rows, worst].astype(np.intp),
+            scores[rows, worst][:, None],
         )  # fmt: skip
-        return Kept(scores, truth, weight, None)
+        return Kept(scores, truth, weight, None), near
+
+    def _note_worst(self, near: Near, X: Any, text: Sequence[str] | None) -> None:
+        """Remember the rows with the smallest margins."""
+        some = np.arange(near.rows.size)
+        if len(self.worst) == _WORST:
+            some = np.flatnonzero(near.margin < self.worst[-1].margin)
+        if some.size > _WORST:
+            some = some[np.argpartition(near.margin[some], _WORST)[:_WORST]]
+        new = [
+            Candidate(
+                float(near.margin[at]), self.rows + row, int(near.true[at]), int(near.rival[at]),
+                tuple(near.scores[at].tolist()), None if X is None else X[[row]],
+                None if text is None else str(text[row]),
+            )
+            for at, row in zip(some, near.rows[some].tolist(), strict=True)
+        ]  # fmt: skip
+        self.worst = sorted(self.worst + new, key=lambda one: (one.margin, one.row))[:_WORST]
 
     def _keep(self, block: Kept, numbers: NDArray[np.intp]) -> None:
         """Every ``stride``-th row; half as many when they would take too much memory."""

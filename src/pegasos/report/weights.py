@@ -8,13 +8,14 @@ import numpy as np
 
 from pegasos.report.about import About
 from pegasos.report.charts import meter
-from pegasos.report.scored import Scored
+from pegasos.report.scored import Candidate, Scored
 from pegasos.report.text import number, short
-from pegasos.report.worst import Candidate, misled
+from pegasos.util import sparse
 
 _TOP = 10  # features a class, for it and against it
 _LANES = 60
 _TEXT = 400  # characters
+_SPOKE = 6  # features a row
 
 
 def features(about: About) -> dict[str, Any]:
@@ -58,8 +59,8 @@ def _heaviest(about: About, lane: int, top: int) -> list[dict[str, Any]]:
 def worst_rows(scored: Scored, first: int = 1) -> dict[str, Any]:
     """The rows with the smallest margins; ``first`` is the number of the first row."""
     about = scored.about
-    rows = [_row(about, one, first) for one in scored.worst.found]
-    wrong = sum(one.margin < 0 for one in scored.worst.found)
+    rows = [_row(about, one, first) for one in scored.worst]
+    wrong = sum(one.margin < 0 for one in scored.worst)
     return {
         "rows": rows,
         "wrong": wrong,
@@ -90,11 +91,29 @@ def _row(about: About, one: Candidate, first: int) -> dict[str, Any]:
         "scores": " / ".join(number(score, 3, zeros=True) for score in one.scores),
         "text": short(one.text, _TEXT) if one.text else "",
         "spoke": [
-            {
-                "name": spoke.name,
-                "value": number(spoke.value, 3),
-                "weight": "" if spoke.weight is None else f"+{number(spoke.weight, 2, zeros=True)}",
-            }
-            for spoke in misled(about, one)
+            (name, number(by, 3) if about.coef is None else f"+{number(by, 2, zeros=True)}")
+            for name, by in misled(about, one)
         ],
     }
+
+
+def misled(about: About, one: Candidate) -> list[tuple[str, float]]:
+    """The features of a row that spoke most for the rival; without weights the largest values."""
+    if one.x is None:
+        return []
+    if sparse.issparse(one.x):
+        row = one.x.tocsr()
+        at, spoke = np.asarray(row.indices), np.asarray(row.data, dtype=np.float64)
+    else:
+        spoke = np.asarray(one.x, dtype=np.float64).ravel()
+        at = np.flatnonzero(spoke)
+        spoke = spoke[at]
+    at, spoke = at[at < about.features], spoke[at < about.features]
+    size = np.abs(spoke)
+    if about.labels:
+        size = spoke = spoke * about.weights(one.true)[at] * (-1 if one.rival else 1)
+    elif about.coef is not None:
+        size = spoke = spoke * about.direction(one.true, one.rival)[at]
+    order = np.argsort(-size, kind="stable")[:_SPOKE]
+    keep = order if about.coef is None else order[spoke[order] > 0]
+    return [(about.feature(int(at[k])), float(spoke[k])) for k in keep]

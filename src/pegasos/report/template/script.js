@@ -15,8 +15,7 @@
     const low = Math.log10(scale.low);
     return 10 ** (low + place * (Math.log10(scale.high) - low));
   };
-  const shown = (scale, number) =>
-    scale.kind === "percent" ? (100 * number).toFixed(1) + "%" : String(Number(number.toPrecision(3)));
+  const shown = (number) => String(Number(number.toPrecision(3)));
 
   const hide = (chart) => {
     tip.hidden = true;
@@ -61,7 +60,7 @@
     const [across, up] = [axis(chart.dataset.x), axis(chart.dataset.y)];
     const at = value(across, (found.x - left) / width);
     const is = value(up, 1 - (found.y - top) / height);
-    show(`${across.name} ${shown(across, at)}: ${found.name} ${shown(up, is)}`, event);
+    show(`${across.name} ${shown(at)}: ${found.name} ${shown(is)}`, event);
     let mark = chart.querySelector(".mark");
     if (!mark) {
       mark = document.createElementNS("http://www.w3.org/2000/svg", "circle");

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pegasos.report import axes
+from pegasos.report import charts
 
 numbers = st.floats(-1e9, 1e9)
 
@@ -11,7 +11,7 @@ numbers = st.floats(-1e9, 1e9)
 @given(st.lists(numbers, min_size=1), st.booleans())
 @example([5e-324], False)
 def test_linear_axes_hold_all_values_and_a_few_ticks(values, zero):
-    axis = axes.linear("x", values, zero=zero)
+    axis = charts.linear("x", values, zero=zero)
     size = max(1.0, *map(abs, values)) * 1e-9
     assert axis.low <= min(values) + size
     assert axis.high >= max(values) - size
@@ -24,7 +24,7 @@ def test_linear_axes_hold_all_values_and_a_few_ticks(values, zero):
 
 @given(st.lists(st.floats(1e-300, 1e300), min_size=1))
 def test_logarithmic_axes_have_powers_of_ten(values):
-    axis = axes.logarithmic("x", values)
+    axis = charts.logarithmic("x", values)
     assert axis.low <= min(values) * (1 + 1e-6)
     assert axis.high >= max(values) * (1 - 1e-6)
     ticks = np.log10(axis.ticks())
@@ -33,8 +33,8 @@ def test_logarithmic_axes_have_powers_of_ten(values):
 
 
 def test_places_and_names():
-    axis = axes.logarithmic("C", [0.001, 10])
+    axis = charts.logarithmic("C", [0.001, 10])
     assert axis.place(0.1) == pytest.approx(0.5)
     assert [axis.tick(value) for value in axis.ticks()] == ["0.001", "0.01", "0.1", "1", "10"]
-    assert axes.unit("p").place(2.0) == 1.0
-    assert axes.linear("empty", []).ticks()
+    assert charts.Axis("p").place(2.0) == 1.0
+    assert charts.linear("empty", []).ticks()
