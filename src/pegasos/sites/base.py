@@ -131,15 +131,7 @@ class Site(ABC):
         return {"rows": method.begin(problem, about)}, None
 
     @abstractmethod
-    def passes(
-        self,
-        method: RowMethod,
-        problem: Problem,
-        state: Kept,
-        about: About,
-        *,
-        swapped: bool = False,
-    ) -> Passes:
+    def passes(self, method: RowMethod, problem: Problem, state: Kept, about: About) -> Passes:
         """Go on with a run."""
 
     def duals(self, method: RowMethod, problem: Problem, state: Kept, at: Floats) -> DualsOf:

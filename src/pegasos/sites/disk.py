@@ -164,51 +164,34 @@ class Blocks(Site):
         if self.transform is not None:
             U[:-1] = self.transform.T @ U[:-1]
 
-    def passes(
-        self,
-        method: RowMethod,
-        problem: Problem,
-        state: Kept,
-        about: About,
-        *,
-        swapped: bool = False,
-    ) -> Passes:
+    def passes(self, method: RowMethod, problem: Problem, state: Kept, about: About) -> Passes:
         """Each reads the parts anew."""
-        return PartPasses(self, problem, method, state, about, swapped=swapped)
+        return PartPasses(problem, method, state, about)
 
 
 class PartPasses(Passes):
     """Those of one lane over rows that come by parts; the variables of all rows are here."""
 
-    def __init__(
-        self,
-        site: Blocks,
-        problem: Problem,
-        method: RowMethod,
-        state: Kept,
-        about: About,
-        *,
-        swapped: bool,
-    ) -> None:
+    def __init__(self, problem: Problem, method: RowMethod, state: Kept, about: About) -> None:
         """Go on with a run."""
         super().__init__(problem, method, state, about)
-        self.site, self.variables, self.swapped = site, state.arrays["rows"], swapped
+        self.site, self.variables = problem.site, state.arrays["rows"]
 
     def ask(
         self, name: str, lo: int, hi: int, into: Mapping[str, Floats] = NONE, /, **arguments: Any
     ) -> None:
-        """Read the part, and add what was found of it."""
-        what, lanes = self.method.passes[name], self.method.lanes
-        given = {a: one_lane(arguments[a]) if lanes else arguments[a] for a in what.takes}
-        sums = self.added_to(what, into)
-        if not what.reads:
-            core = self.method.open(
-                self.problem.core, self.variables, self.about, swapped=self.swapped
-            )
-            found = getattr(core, name)(lo, hi, *given.values(), *sums.values())
-        else:
+        """Read the part, if the pass reads rows, and add what was found of it."""
+        what = self.method.passes[name]
+        if self.method.lanes:
+            arguments, into = one_lane(arguments), one_lane(into)
+        given = {a: arguments[a] for a in what.takes}
+        sums = {a: self.sums if a == what.matrix else into[a] for a in what.adds}
+        if what.reads:
             found = self._read(name, lo, hi, given, sums)
-        what.collect(found, into, lanes=lanes)
+        else:
+            core = self.method.open(self.problem.core, self.variables, self.about)
+            found = getattr(core, name)(lo, hi, *given.values(), *sums.values())
+        what.collect(found, into)
 
     def _read(
         self, name: str, lo: int, hi: int, given: dict[str, Any], sums: dict[str, Floats]
@@ -219,7 +202,7 @@ class PartPasses(Passes):
             only = what.only(self.problem, self.variables, lo, hi, given)
         core, first, last = self.site.part(self.problem, lo, hi, only)
         here = np.ascontiguousarray(self.variables[:, lo:hi])
-        passes = self.method.open(core, here, self.about, swapped=self.swapped)
+        passes = self.method.open(core, here, self.about)
         for a in what.weights:
             given[a] = np.ascontiguousarray(self.site.inward(given[a]))
         # Vectors are summed up apart from what was there; the matrix is of what parts hold until
@@ -240,7 +223,7 @@ class PartPasses(Passes):
         self, s: Floats, *, whole: Floats | None = None, last: Floats | None = None
     ) -> Bools:
         """The matrix of rows, in its upper triangle, is made from that of what parts hold."""
-        if self.site.transform is not None:
+        if not self.site.has_rows:
             matrix = matrix_of(self.sums)
             square = np.triu(matrix) + np.triu(matrix, 1).T
             self.site.outward(square)
@@ -251,7 +234,7 @@ class PartPasses(Passes):
 
     def swap(self, lanes: Bools) -> None:  # noqa: ARG002 - there is but one
         """The other direction becomes the one in hand."""
-        self.swapped = not self.swapped
+        self.about = {**self.about, "swapped": not self.about["swapped"]}
 
     def restart(self) -> None:
         """The rows' variables become those of the start."""

@@ -75,17 +75,9 @@ class Memory(Site):
         """All rows are one part."""
         return problem.core, lo, hi
 
-    def passes(
-        self,
-        method: RowMethod,
-        problem: Problem,
-        state: Kept,
-        about: About,
-        *,
-        swapped: bool = False,
-    ) -> Passes:
+    def passes(self, method: RowMethod, problem: Problem, state: Kept, about: About) -> Passes:
         """Calls of the core."""
-        return LocalPasses(problem, method, state, about, swapped=swapped)
+        return LocalPasses(problem, method, state, about)
 
 
 MEMORY = Memory()

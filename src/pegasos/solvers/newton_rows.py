@@ -84,14 +84,7 @@ class NewtonRows(RowMethod):
         rows[0] = problem.offsets()[:, 0]
         return rows
 
-    def open(
-        self,
-        core: _core.Problem,
-        variables: Floats,
-        about: About,  # noqa: ARG002
-        *,
-        swapped: bool = False,  # noqa: ARG002 - there is one direction
-    ) -> Any:
+    def open(self, core: _core.Problem, variables: Floats, about: About) -> Any:  # noqa: ARG002
         """The core's passes."""
         return _core.Newton(core, variables)
 

@@ -88,15 +88,7 @@ class ClusterSite(Site):
         self.cluster.ask_again("start_passes", common)
         return {}, None
 
-    def passes(
-        self,
-        method: RowMethod,
-        problem: Problem,
-        state: Kept,
-        about: About,
-        *,
-        swapped: bool = False,  # noqa: ARG002 - parts know themselves
-    ) -> Passes:
+    def passes(self, method: RowMethod, problem: Problem, state: Kept, about: About) -> Passes:
         """Questions to the parts."""
         return RemotePasses(self.cluster, int(self.ids[0]), problem, method, state, about)
 

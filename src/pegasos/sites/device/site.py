@@ -112,10 +112,7 @@ class DeviceSite(Site):
         """Everything stays."""
         return {}, FUSED[method.name].begin(problem, about, seed)
 
-    def passes(
-        self, method: RowMethod, problem: Problem, state: Kept, about: About, *,
-        swapped: bool = False,
-    ) -> Passes:  # fmt: skip
+    def passes(self, method: RowMethod, problem: Problem, state: Kept, about: About) -> Passes:
         """Those of the method, fused; they know which direction is in hand."""
         return FUSED[method.name](problem, method, state, about)
 
