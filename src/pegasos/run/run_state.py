@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from typing import Any, Generic, get_args
 
 import numpy as np
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 
 from pegasos.certificate import Certificate
 from pegasos.run import schedule, snapshot
-from pegasos.run.history import History, Pace, Record
+from pegasos.run.history import History, Record
 from pegasos.run.interrupt import Interruption
 from pegasos.run.options import RunOptions
 from pegasos.run.outcome import Outcome, StopReason
@@ -38,7 +37,6 @@ class RunState(Generic[P]):
     def __init__(self, problem: P, choice: Choice, options: RunOptions) -> None:
         """Nothing is trained yet."""
         self.whole, self.problem, self.options = problem, problem, options
-        self.began = time.perf_counter() if options.began is None else options.began
         self.before = 0.0  # seconds of the run before it was resumed
         self.has_duals = options.keep_duals and problem.site.here
         self.eager = options.is_eager
@@ -197,15 +195,6 @@ class RunState(Generic[P]):
         """Rows visited."""
         return self.seen_before + self.state.seen
 
-    def pace(self) -> Pace:
-        """How far the run is."""
-        row_bytes = self.whole.row_bytes
-        return Pace(self.seen() / self.whole.n, self.seconds(), self.seen(), row_bytes)
-
     def seconds(self) -> float:
         """Since it began, those before it was resumed included."""
-        return self.before + self.elapsed()
-
-    def elapsed(self) -> float:
-        """Seconds in this process."""
-        return time.perf_counter() - self.began
+        return self.before + self.options.seconds()
