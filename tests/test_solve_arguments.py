@@ -10,7 +10,7 @@ import pegasos
 from pegasos.data.chunks import ArrayChunks
 from pegasos.losses import SquaredHinge
 from pegasos.problem import make_problem
-from pegasos.run.checkpoint.errors import CheckpointError
+from pegasos.run.checkpoint import CheckpointError
 from pegasos.sites.chunk_rows import ChunkRows
 from pegasos.testing.pieces import Uneven
 from pegasos.testing.toys import toy

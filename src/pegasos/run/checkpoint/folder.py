@@ -20,13 +20,12 @@ import threading
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self
 
-from pegasos.run.checkpoint import manifest
+from pegasos.run.checkpoint import CheckpointError, manifest
 from pegasos.run.checkpoint.container import SEPARATOR, Arrays, Container, write
-from pegasos.run.checkpoint.errors import CheckpointError
 from pegasos.util.atomic import atomic_folder
 
 _LOCK = "lock"
@@ -55,15 +54,12 @@ class Checkpoint:
         One that was ``begun`` now goes away with the first error, unless something is in it.
         """
         self.folder, self.every, self.about = folder, every, about
-        self._guard = threading.Lock()
-        self._lock, self._begun = lock, begun
-        self._waiting: dict[str, Saved] = {}  # outcomes that are not on disk yet
+        self.guard = threading.Lock()
+        self.waiting: dict[str, Saved] = {}  # outcomes that are not on disk yet
+        self.found: dict[str, tuple[Container, str]] = {}  # of runs, by name: where arrays are
+        self.used = False  # something of a run is in it
+        self._lock, self._begun, self._next = lock, begun, 1
         self._written = time.monotonic()
-        self._found: dict[
-            str, tuple[Container, str]
-        ] = {}  # by the run's name: where its arrays are
-        self._next = 1
-        self._used = False  # something of a run is in it
         try:
             self._look()
         except BaseException:
@@ -82,9 +78,9 @@ class Checkpoint:
         """Write what is left, unless something failed; let others in."""
         try:
             if kind is None:
-                with _warned_of_full_disk():
+                with Part.last_words():
                     self._flush()
-            elif self._begun and not self._used:
+            elif self._begun and not self.used:
                 shutil.rmtree(self.folder, ignore_errors=True)
         finally:
             self._unlock()
@@ -96,66 +92,47 @@ class Checkpoint:
                     path.unlink()  # of a process that was killed while it wrote
             elif path.name.startswith("running-"):
                 container = Container(path)
-                self._found[_text(container, "run")] = container, ""
+                name = container.about.get("run")
+                if not isinstance(name, str):
+                    raise CheckpointError(path, "is damaged: it does not say its run")
+                self.found[name] = container, ""
         for path in sorted(self.folder.iterdir()):
             number = _DONE.fullmatch(path.name)
             if number is not None:
                 self._next = int(number[1]) + 1
                 container = Container(path)
-                for name in container.about.get("runs", {}):
-                    self._found[name] = container, name
+                self.found |= {name: (container, name) for name in container.about.get("runs", {})}
 
     def _unlock(self) -> None:
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
 
-    def load(self, name: str) -> Saved | None:
-        """What was saved of a run, before this process."""
-        with self._guard:
-            found = self._found.pop(name, None)
-        if found is None:
-            return None
-        container, prefix = found
-        about = container.about["runs"][name] if prefix else container.about
-        return about, container.arrays(prefix)
-
-    def save(self, name: str, about: dict[str, Any], arrays: Arrays) -> None:
-        """Write the state of a run."""
-        write(self._running(name), {"run": name, **about}, arrays)
-        self._used = True
-        self.flush_if_due()
-
-    def finish(self, name: str, about: dict[str, Any], arrays: Arrays) -> None:
-        """Keep the outcome of a run; it is written with the next ones."""
-        with self._guard:
-            self._waiting[name] = about, arrays
-        self.flush_if_due()
-
     def flush_if_due(self) -> None:
         """Write outcomes, if they have waited for long enough."""
         late = time.monotonic() - self._written >= self.every
-        if late or len(self._waiting) >= _MOST_WAITING:
+        if late or len(self.waiting) >= _MOST_WAITING:
             self._flush()
 
     def _flush(self) -> None:
-        with self._guard:
-            if self._waiting:
-                runs = {name: about for name, (about, _) in self._waiting.items()}
+        with self.guard:
+            if self.waiting:
+                runs = {name: about for name, (about, _) in self.waiting.items()}
                 arrays = {
                     f"{name}{SEPARATOR}{key}": array
-                    for name, (_, own) in self._waiting.items()
+                    for name, (_, own) in self.waiting.items()
                     for key, array in own.items()
                 }
                 write(self.folder / f"done-{self._next:06d}", {"runs": runs}, arrays)
                 self._next += 1
-                self._used = True
-                self._waiting = {}
+                self.used = True
+                self.waiting = {}
                 for name in runs:
-                    self._running(name).unlink(missing_ok=True)
+                    self.running(name).unlink(missing_ok=True)
             self._written = time.monotonic()
 
-    def _running(self, name: str) -> Path:
+    def running(self, name: str) -> Path:
+        """Where the state of a run is written."""
         return self.folder / f"running-{name.replace('/', '-')}"
 
 
@@ -173,7 +150,13 @@ class Part:
 
     def load(self) -> Saved | None:
         """What was saved of the run, before this process."""
-        return self.checkpoint.load(self.name)
+        with self.checkpoint.guard:
+            found = self.checkpoint.found.pop(self.name, None)
+        if found is None:
+            return None
+        container, prefix = found
+        about = container.about["runs"][self.name] if prefix else container.about
+        return about, container.arrays(prefix)
 
     @property
     def due(self) -> bool:
@@ -183,8 +166,16 @@ class Part:
 
     def save(self, about: dict[str, Any], arrays: Arrays) -> None:
         """Write the state of the run."""
-        self.checkpoint.save(self.name, about, arrays)
+        write(self.checkpoint.running(self.name), {"run": self.name, **about}, arrays)
+        self.checkpoint.used = True
+        self.checkpoint.flush_if_due()
         self._last = time.monotonic()
+
+    def finish(self, about: dict[str, Any], arrays: Arrays) -> None:
+        """Keep the outcome of the run; it is written with the next ones."""
+        with self.checkpoint.guard:
+            self.checkpoint.waiting[self.name] = about, arrays
+        self.checkpoint.flush_if_due()
 
     @contextmanager
     def understood(self) -> Iterator[None]:
@@ -200,13 +191,17 @@ class Part:
                 "train anew",
             ) from error
 
-    def last_words(self) -> AbstractContextManager[None]:
-        """A block in which a full disk is told, and no more: the run ends anyway."""
-        return _warned_of_full_disk()
-
-    def finish(self, about: dict[str, Any], arrays: Arrays) -> None:
-        """Keep the outcome of the run."""
-        self.checkpoint.finish(self.name, about, arrays)
+    @staticmethod
+    @contextmanager
+    def last_words() -> Iterator[None]:
+        """A block at the end of a run, in which a full disk is told: the model is not lost."""
+        try:
+            yield
+        except OSError as error:
+            warnings.warn(
+                f"the checkpoint could not be written: {error}. The last one is whole",
+                stacklevel=3,
+            )
 
 
 def open_checkpoint(
@@ -246,7 +241,7 @@ def open_checkpoint(
         return Checkpoint(place, every, about, lock, begun=made)
     except BaseException:
         if lock is not None:
-            with suppress(OSError):
+            with suppress(OSError):  # it may have been let go of already
                 os.close(lock)
         raise
 
@@ -266,17 +261,6 @@ def _there(place: Path) -> CheckpointError:
         f"is there already: to go on with it, resume from it (resume={str(place)!r}, or "
         f"--resume {place}); to begin anew, remove it",
     )
-
-
-@contextmanager
-def _warned_of_full_disk() -> Iterator[None]:
-    """At the end of a run: a disk that is full does not take the model, too."""
-    try:
-        yield
-    except OSError as error:
-        warnings.warn(
-            f"the checkpoint could not be written: {error}. The last one is whole", stacklevel=3
-        )
 
 
 def _empty(place: Path) -> bool:
@@ -310,10 +294,3 @@ def _locked(folder: Path) -> int | None:
             raise CheckpointError(folder, "another process is working on it") from None
         return None  # a file system without locks
     return descriptor
-
-
-def _text(container: Container, key: str) -> str:
-    value = container.about.get(key)
-    if not isinstance(value, str):
-        raise CheckpointError(container.path, f"is damaged: it does not say its {key}")
-    return value
