@@ -202,7 +202,7 @@ class PolicyOf(ABC, Generic[P]):
         own = {name: array for name, array in arrays.items() if not name.startswith(_THERE)}
         state = State.resume(problem.sizes, self.fields(problem), own)
         state = replace(state, there=self.resumed_there(problem, there))
-        if problem.site.here:  # elsewhere the site checks what it takes back
+        if "rows" in problem.sizes:  # elsewhere the site checks what it takes back
             self.check_duals(problem, self.duals(problem, state))
         return state
 
