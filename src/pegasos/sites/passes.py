@@ -89,7 +89,7 @@ class Passes(ABC):
         """Make matrices more exact from now on; False if they are as exact as can be."""
         return False
 
-    def astray(self, done: bool) -> bool:  # noqa: ARG002 - most look at all rows
+    def astray(self, done: bool) -> bool:
         """Whether all rows have to be looked at anew; ``done``: nothing more comes of the others.
 
         A site may look at some rows only, where that steers as well.
@@ -118,10 +118,14 @@ class LocalPasses(Passes):
         if self.method.lanes:
             arguments, into = one_lane(arguments), one_lane(into)
         given = [arguments[a] for a in what.takes]
-        given += [self.sums if a == what.matrix else into[a] for a in what.adds]
-        what.collect(getattr(self.core, name)(lo, hi, *given), into)
+        sums = [self.sums if a == what.matrix else into[a] for a in what.adds]
+        what.collect(self.call(name, lo, hi, given, sums), into)
 
-    def swap(self, lanes: Bools) -> None:  # noqa: ARG002 - there is but one
+    def call(self, name: str, lo: int, hi: int, given: list[Any], sums: list[Floats]) -> Any:
+        """What the core finds."""
+        return getattr(self.core, name)(lo, hi, *given, *sums)
+
+    def swap(self, lanes: Bools) -> None:
         """The other direction becomes the one in hand."""
         self.core.swap()
 
