@@ -10,14 +10,24 @@ from numpy.typing import NDArray
 
 from pegasos import _core
 from pegasos.sites.costs import DENSE, SPARSE, PassCosts
-from pegasos.sites.method import About, Arrays, Bools, DualsAt, DualsOf, Floats, Kept, RowMethod
+from pegasos.sites.method import (
+    About,
+    AnySolver,
+    Arrays,
+    Bools,
+    DualsAt,
+    DualsOf,
+    Floats,
+    Kept,
+    RowMethod,
+)
 from pegasos.sites.passes import Passes
 
 if TYPE_CHECKING:
     from pegasos.certificate import GapSums
     from pegasos.problem import Problem
     from pegasos.rows import Rows
-    from pegasos.sites.policy import Policy
+    from pegasos.sites.policy import PolicyOf
 
 Ranges = list[tuple[int, int]]
 Part = tuple[_core.Problem, int, int]
@@ -54,15 +64,17 @@ class Site(ABC):
         """Ranges of rows between two looks at the keyboard while a certificate is made."""
         return self.ranges(problem)
 
-    def refusal(self, solver: Any) -> str | None:
+    def refusal(self, solver: AnySolver) -> str | None:
         """Why it does not run a solver, in words to users; None: it does."""
         return None
 
-    def policy(self, solver: Policy) -> Policy:
+    def policy(self, solver: PolicyOf[Problem]) -> PolicyOf[Problem]:
         """What the driver runs for a solver: itself, or how its walks over rows combine here."""
         return solver
 
-    def discourages(self, solver: Any, problem: Problem, tol: float, epochs: float) -> str | None:
+    def discourages(
+        self, solver: AnySolver, problem: Problem, tol: float, epochs: float
+    ) -> str | None:
         """Why ``auto`` should not begin with a solver; None: it should.
 
         What would take over costs ``epochs`` of its passes.

@@ -12,7 +12,7 @@ from pegasos import _core
 from pegasos.data.dataset import ALIGNED
 from pegasos.rows import Rows, block_rows
 from pegasos.sites.base import Part, Ranges, Site
-from pegasos.sites.method import About, Bools, Floats, Kept, RowMethod
+from pegasos.sites.method import About, AnySolver, Bools, Floats, Kept, RowMethod
 from pegasos.sites.passes import LocalPasses, Passes, matrix_of, vectors_of
 from pegasos.util.checksums import of_arrays, of_rows
 
@@ -119,7 +119,7 @@ class Blocks(Site):
         """Samples are of eight consecutive rows: parts have to begin with one, at ``ALIGNED``."""
         return all(lo % ALIGNED == 0 for lo, _ in self.parts())
 
-    def refusal(self, solver: Any) -> str | None:
+    def refusal(self, solver: AnySolver) -> str | None:
         """Some keep lists of all rows, or need norms that are exact."""
         name = type(solver).__name__
         if not solver.by_blocks:

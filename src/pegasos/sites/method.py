@@ -96,6 +96,14 @@ class Kept(Protocol):
         """What the site itself keeps of the run; None where the arrays are all."""
 
 
+class AnySolver(Protocol):
+    """What a site asks of a solver before it runs it."""
+
+    name: ClassVar[str]
+    by_blocks: ClassVar[bool]  # trains on rows that come a part at a time
+    by_passes: ClassVar[bool]  # asks for nothing but passes over rows
+
+
 class RowMethod(ABC):
     """A second-order solver's part in the rows: their variables, and the passes over them.
 

@@ -32,7 +32,7 @@ class Place(Protocol):
     def certified_at_once(self, problem: Any) -> list[tuple[int, int]]:
         """Ranges of rows between two looks at the keyboard while a certificate is made."""
 
-    def policy(self, solver: Any) -> Any:
+    def policy(self, solver: PolicyOf[Any]) -> PolicyOf[Any]:
         """What is run for a solver: that one, or how its work is combined here."""
 
 

@@ -19,9 +19,9 @@ from pegasos.sites.cluster.part import Lanes
 from pegasos.sites.cluster.part_duals import LocalSteps
 from pegasos.sites.cluster.remote_passes import RemotePasses
 from pegasos.sites.cluster.rounds import Rounds
-from pegasos.sites.method import About, DualsAt, Floats, Kept, RowMethod
+from pegasos.sites.method import About, AnySolver, DualsAt, Floats, Kept, RowMethod
 from pegasos.sites.passes import Passes
-from pegasos.sites.policy import Policy
+from pegasos.sites.policy import PolicyOf
 
 # A message that has room for fewer rows makes parts take many rounds to agree: a second-order
 # solver is worth so many passes of DualCoordinate then.
@@ -61,7 +61,7 @@ class ClusterSite(Site):
         """Whether all parts are arrays."""
         return self.arrays
 
-    def refusal(self, solver: Any) -> str | None:
+    def refusal(self, solver: AnySolver) -> str | None:
         """It makes passes over the rows, and steps on parts as if the others stood still."""
         if solver.by_passes or isinstance(solver, LocalSteps):
             return None
@@ -70,7 +70,7 @@ class ClusterSite(Site):
             "'interior' do"
         )
 
-    def policy(self, solver: Policy) -> Policy:
+    def policy(self, solver: PolicyOf[Problem]) -> PolicyOf[Problem]:
         """Steps are made in rounds."""
         return Rounds(solver, self.tol) if isinstance(solver, LocalSteps) else solver
 

@@ -23,7 +23,7 @@ from pegasos.sites.device.interior import InteriorPasses
 from pegasos.sites.device.lanes import Duals, Lanes, fixed_of
 from pegasos.sites.device.newton import NewtonPasses
 from pegasos.sites.device.rows import DeviceRows
-from pegasos.sites.method import About, Arrays, Floats, Kept, RowMethod
+from pegasos.sites.method import About, AnySolver, Arrays, Floats, Kept, RowMethod
 from pegasos.sites.passes import Passes
 from pegasos.sites.policy import Policy
 from pegasos.state import expect
@@ -78,7 +78,7 @@ class DeviceSite(Site):
         n, d, K = problem.n, problem.rows.d, problem.lanes
         return f"{n} rows of {d} features, {K} problems on {self.lanes.device}"
 
-    def refusal(self, solver: Any) -> str | None:
+    def refusal(self, solver: AnySolver) -> str | None:
         """Steps from row to row are no work for a device."""
         if solver.name in WALKS:
             if not self.resident:
