@@ -13,13 +13,17 @@ from pegasos.run import schedule, snapshot
 from pegasos.run.history import History, Record
 from pegasos.run.interrupt import Interruption
 from pegasos.run.options import RunOptions
-from pegasos.run.outcome import Outcome, StopReason
+from pegasos.run.outcome import Outcome, StopReason, first_end
 from pegasos.run.snapshot import Lanes, Model
 from pegasos.sites.policy import P, PolicyOf
 from pegasos.solvers import Choice
 from pegasos.state import Arrays, State, expect, named, under
 
 _STATE, _MONITOR, _MEMORY = "state/", "monitor/", "memory/"
+_COURSE = (
+    "certifying", "reasons", "reason", "changes", "seen_before", "steps_before", "exhausted",
+)  # fmt: skip
+"""What a checkpoint has of a run under the attribute's own name."""
 
 
 class RunState(Generic[P]):
@@ -62,11 +66,6 @@ class RunState(Generic[P]):
         self.waiting: list[Lanes] = []
         self.trend: tuple[list[float], list[float]] = ([], [])  # epochs, gaps
 
-    def stop_reason(self) -> StopReason:
-        """What ended the first lanes that are not proven."""
-        ends = [r for r in self.reasons if r is not None and r != "converged"]
-        return ends[0] if ends else "converged"
-
     def outcome(self) -> Outcome:
         """The model that was certified last, and the run so far."""
         model = self.model
@@ -76,7 +75,7 @@ class RunState(Generic[P]):
             duals=model.duals,
             certificate=self.shown(),
             history=History(self.records),
-            stop_reason=self.stop_reason(),
+            stop_reason=first_end(self.reasons),
             seconds=self.seconds(),
             epochs=self.seen_before / self.whole.n,
             solver=self.solver,
@@ -107,17 +106,8 @@ class RunState(Generic[P]):
 
     def saved(self, *, ended: bool) -> tuple[dict[str, Any], Arrays]:
         """All that the run is, but for what it was called with."""
-        about: dict[str, Any] = {
-            "ended": ended,
-            "seconds": self.seconds(),
-            "certifying": self.certifying,
-            "reasons": self.reasons,
-            "reason": self.reason,
-            "changes": self.changes,
-            "seen_before": self.seen_before,
-            "steps_before": self.steps_before,
-            "exhausted": self.exhausted,
-        }
+        about: dict[str, Any] = {name: getattr(self, name) for name in _COURSE}
+        about |= {"ended": ended, "seconds": self.seconds()}
         arrays = self.model.arrays() | snapshot.record_arrays(self.records)
         arrays |= named(_MEMORY, self.whole.memory())
         if ended:
