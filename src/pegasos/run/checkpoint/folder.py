@@ -60,11 +60,7 @@ class Checkpoint:
         self.used = False  # something of a run is in it
         self._lock, self._begun, self._next = lock, begun, 1
         self._written = time.monotonic()
-        try:
-            self._look()
-        except BaseException:
-            self._unlock()
-            raise
+        self._look()
 
     def part(self, name: str) -> Part:
         """The part of a run; names tell the runs of a training apart."""
@@ -83,7 +79,8 @@ class Checkpoint:
             elif self._begun and not self.used:
                 shutil.rmtree(self.folder, ignore_errors=True)
         finally:
-            self._unlock()
+            if self._lock is not None:
+                os.close(self._lock)
 
     def _look(self) -> None:
         for path in sorted(self.folder.iterdir()):
@@ -102,11 +99,6 @@ class Checkpoint:
                 self._next = int(number[1]) + 1
                 container = Container(path)
                 self.found |= {name: (container, name) for name in container.about.get("runs", {})}
-
-    def _unlock(self) -> None:
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
 
     def flush_if_due(self) -> None:
         """Write outcomes, if they have waited for long enough."""
@@ -221,46 +213,31 @@ def open_checkpoint(
     assert asked is not None
     place = Path(os.path.realpath(asked))
     source = None if resume is None else Path(os.path.realpath(resume))
-    if source is not None and not (source == place and checkpoint is not None and _empty(place)):
+    if source == place and checkpoint is not None and _empty(place):
+        source = None
+    if source is not None:
         known = manifest.read(source)
         manifest.check_same(source, known, about, drawn)
         if source != place:
-            if not _empty(place):
-                raise _there(place)
+            _check_empty(place)
             _copied(source, place)
-        return Checkpoint(place, every, known, _locked(place))
-    if not _empty(place):
-        raise _there(place)
+        with _held(place) as lock:
+            return Checkpoint(place, every, known, lock)
+    _check_empty(place)
     made = not place.exists()
     place.mkdir(exist_ok=True)
-    lock = _locked(place)
-    try:
-        if not _empty(place):  # somebody was faster
-            raise _there(place)
+    with _held(place) as lock:
+        _check_empty(place)  # somebody may have been faster
         manifest.write(place, about)
         return Checkpoint(place, every, about, lock, begun=made)
-    except BaseException:
-        if lock is not None:
-            with suppress(OSError):  # it may have been let go of already
-                os.close(lock)
-        raise
 
 
 def check_free(place: str | os.PathLike[str]) -> None:
     """Raise, before anything is done, if a checkpoint cannot begin there."""
     folder = Path(place)
-    if not _empty(folder):
-        raise _there(folder)
+    _check_empty(folder)
     if not folder.absolute().parent.is_dir():
         raise CheckpointError(folder, f"{folder.absolute().parent} is no folder: make it first")
-
-
-def _there(place: Path) -> CheckpointError:
-    return CheckpointError(
-        place,
-        f"is there already: to go on with it, resume from it (resume={str(place)!r}, or "
-        f"--resume {place}); to begin anew, remove it",
-    )
 
 
 def _empty(place: Path) -> bool:
@@ -272,6 +249,15 @@ def _empty(place: Path) -> bool:
     )
 
 
+def _check_empty(place: Path) -> None:
+    if not _empty(place):
+        raise CheckpointError(
+            place,
+            f"is there already: to go on with it, resume from it (resume={str(place)!r}, or "
+            f"--resume {place}); to begin anew, remove it",
+        )
+
+
 def _copied(source: Path, place: Path) -> None:
     with atomic_folder(place, overwrite=place.exists()) as folder:
         for path in source.iterdir():
@@ -279,8 +265,19 @@ def _copied(source: Path, place: Path) -> None:
                 shutil.copyfile(path, folder / path.name)
 
 
+@contextmanager
+def _held(folder: Path) -> Iterator[int | None]:
+    """Hold the folder as long as this process lives, unless the block fails."""
+    lock = _locked(folder)
+    try:
+        yield lock
+    except BaseException:
+        if lock is not None:
+            os.close(lock)
+        raise
+
+
 def _locked(folder: Path) -> int | None:
-    """Hold the folder as long as this process lives."""
     try:
         import fcntl
     except ImportError:  # no such system call here
