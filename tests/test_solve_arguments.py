@@ -10,7 +10,7 @@ import pegasos
 from pegasos.data.chunks import ArrayChunks
 from pegasos.losses import SquaredHinge
 from pegasos.problem import make_problem
-from pegasos.run.checkpoint import CheckpointError
+from pegasos.run.checkpoint import CheckpointError, manifest
 from pegasos.sites.chunk_rows import ChunkRows
 from pegasos.testing.pieces import Uneven
 from pegasos.testing.toys import toy
@@ -215,13 +215,18 @@ def test_a_run_without_limits_takes_as_many_epochs_as_its_solver_says():
 @pytest.mark.parametrize("strength", [{"lam": 0.1, "C": None}, {"lam": None, "C": 0.1}], ids=str)
 def test_a_device_is_told_all_that_was_asked_for(monkeypatch, tmp_path, strength):
     told = {}
-    outcome = object()
+    problem, outcome = object(), object()
 
     class Device:
         @staticmethod
-        def solve_on_device(*arrays, **options):
+        def problem_on_device(*arrays, **options):
             told.update(options, arrays=arrays)
-            return outcome, True
+            return problem, True
+
+        @staticmethod
+        def returned(*given):
+            assert given == (X, problem, "trained")
+            return outcome
 
     class Plain:
         @staticmethod
@@ -232,6 +237,12 @@ def test_a_device_is_told_all_that_was_asked_for(monkeypatch, tmp_path, strength
         assert name == "solving"
         return Device
 
+    def trained(*given):
+        assert given[0] is problem
+        told.update(solver=given[2], options=given[3])
+        return "trained"
+
+    monkeypatch.setattr(solving, "run_any", trained)
     monkeypatch.setattr(solving, "gpu_part", part)
     monkeypatch.setattr(solving, "Result", Plain)
     options = {"loss": SquaredHinge(), "intercept": "regularized", "intercept_scaling": 2.0,
@@ -251,9 +262,9 @@ def test_a_device_is_told_all_that_was_asked_for(monkeypatch, tmp_path, strength
     assert {name: run[name] for name in options.keys() - told.keys()} == {
         "tol": 0.5, "seed": 7, "record_every": 2.0,
     }  # fmt: skip
-    for name in ("checkpoint", "resume"):
-        with pytest.raises(ValueError, match="checkpoints are of runs on the CPU"):
-            pegasos.solve(X, Y, C=1.0, device="cuda", **{name: tmp_path / "run"})
+    pegasos.solve(X, Y, C=1.0, device="cuda", checkpoint=tmp_path / "run")
+    assert told["options"].part is not None
+    assert manifest.read(tmp_path / "run")["parameters"]["device"] == "cuda"
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])

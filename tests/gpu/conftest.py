@@ -52,8 +52,8 @@ def problem_of():
     import torch
 
     from pegasos.losses import named
-    from pegasos.sites.device.problem import device_problem
     from pegasos.sites.device.rows import device_rows
+    from pegasos.sites.device.site import device_problem
 
     def made(
         X, Y, *, C=1.0, weight=None, intercept="free", loss="hinge", positive=1.0, negative=1.0

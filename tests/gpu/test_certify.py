@@ -8,7 +8,7 @@ import torch
 
 import pegasos
 from pegasos.certificate import certify
-from pegasos.sites.device.intercepts import best_intercepts
+from pegasos.sites.device.certify import best_intercepts
 from pegasos.sites.device.lanes import Duals
 from pegasos.testing.toys import toy
 

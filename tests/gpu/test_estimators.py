@@ -200,7 +200,7 @@ def test_parameters_are_kept():
     ("options", "words"),
     [
         ({"multi_class": "crammer_singer"}, "multi_class='crammer_singer' is not offered"),
-        ({"warm_start": True}, "warm_start=True is not offered"),
+        ({"warm_start": True, "solver": "newton"}, "'newton' would ignore warm_start=True"),
         ({"prune": 0.1}, "prune=0.1 is not offered"),
         ({"solver": "dual"}, "'dual' does not run on a device"),
         ({"C": -1.0}, "C must be finite and positive"),

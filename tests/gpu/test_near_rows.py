@@ -1,14 +1,19 @@
 """Newton on a device goes on with the rows near the kink; all others come in as a few numbers."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
 from tests.gpu.test_solvers import MODES, agree
+from tests.sites.test_pauses import Dies, PowerCut, same
 
 import pegasos
-from pegasos.sites.device import loading, newton_rows
+from pegasos.sites.device import newton_rows
+from pegasos.sites.device import rows as device_rows
 from pegasos.sites.device.losses import LOSSES
 from pegasos.sites.device.newton_rows import NewtonRun
+from pegasos.sites.device.rows import stream_of
 
 RUN = {"C": 0.003, "device": "cpu", "solver": "newton", "tol": 1e-6, "seed": 0}
 
@@ -143,9 +148,41 @@ def test_no_rows_are_left_out_where_it_does_not_pay(rows, seen, options, why):
     assert not [event for event in seen if event not in ("look", 0)], why
 
 
+@pytest.mark.parametrize("streamed", [False, True])
+def test_a_run_that_died_goes_on_with_the_rows_it_had_in_hand(
+    rows, seen, streamed, monkeypatch, tmp_path
+):
+    monkeypatch.setattr("pegasos.run.schedule.first_slice", lambda _: 1)
+    monkeypatch.setattr("pegasos.run.schedule.next_slice", lambda *_: 1)
+    if streamed:
+        monkeypatch.setattr(device_rows, "_brought", partial(stream_of, block_bytes=1 << 20))
+        monkeypatch.setattr(newton_rows, "_NEAR_STREAMED", 0.3)
+    resumed = []
+    resume = NewtonRun.resume
+
+    def kinds(self, arrays):
+        resume(self, arrays)
+        resumed.append((self.kind, self.due))
+
+    monkeypatch.setattr(NewtonRun, "resume", kinds)
+    run = partial(pegasos.solve, *rows, intercept="free", **RUN)
+    watched = Dies(0)
+    expected = run(callbacks=[watched])
+    pauses = -watched.left
+    assert pauses > 20
+    for moment in range(1, pauses, 2):
+        folder = tmp_path / f"{moment}"
+        with pytest.raises(PowerCut):
+            run(callbacks=[Dies(moment)], checkpoint=folder, checkpoint_every=0)
+        seen.clear()
+        found = run(resume=folder)
+        same(found, expected)
+    assert {kind for kind, _ in resumed} == set(range(3))
+    assert any(due for _, due in resumed)
+
+
 def test_near_rows_of_a_stream_stay_on_the_device(rows, seen, monkeypatch):
-    monkeypatch.setattr(loading, "_brought", loading.stream_of)
-    monkeypatch.setattr(loading, "BLOCK_BYTES", 1 << 18)
+    monkeypatch.setattr(device_rows, "_brought", partial(stream_of, block_bytes=1 << 18))
     monkeypatch.setattr(newton_rows, "_NEAR_STREAMED", 0.3)
     found = pegasos.solve(*rows, **RUN)
     agree(found, *rows, 1e-6, C=0.003)

@@ -14,9 +14,8 @@ from pegasos.run.limits import Limits
 from pegasos.run.options import RunOptions
 from pegasos.sites.chunk_rows import ChunkRows
 from pegasos.sites.device.lanes import Duals, lanes_of
-from pegasos.sites.device.loading import _brought, room, rows_on_device, stream_of
-from pegasos.sites.device.problem import device_problem
-from pegasos.sites.device.rows import device_rows
+from pegasos.sites.device.rows import _brought, device_rows, room, rows_on_device, stream_of
+from pegasos.sites.device.site import device_problem
 from pegasos.sites.device.stream import Stream
 from pegasos.solvers import by_name, choice_of
 from pegasos.testing.pieces import Uneven
@@ -128,14 +127,14 @@ def test_where_rows_go(data, monkeypatch):
     elsewhere = torch.device("meta")  # not where X is, and it takes anything
     assert _brought(X, CPU) is X
     assert _brought(X, elsewhere).device == elsewhere
-    monkeypatch.setattr("pegasos.sites.device.loading.room", lambda *_: X.numel() * 8 - 1)
+    monkeypatch.setattr("pegasos.sites.device.rows.room", lambda *_: X.numel() * 8 - 1)
     assert _brought(X, CPU) is X  # it is there already
     streamed = _brought(X, elsewhere)
     assert isinstance(streamed, Stream)
     assert streamed.ranges == [(0, 600)]
     assert streamed.shape == (600, 5)
     assert streamed.read(3, 9).data_ptr() == X[3].data_ptr()
-    monkeypatch.setattr("pegasos.sites.device.loading.room", lambda *_: X.numel() * 8)
+    monkeypatch.setattr("pegasos.sites.device.rows.room", lambda *_: X.numel() * 8)
     assert isinstance(_brought(X, elsewhere), torch.Tensor)
     rows, here = rows_on_device(data.X, "cpu", 2.0)
     assert here == CPU

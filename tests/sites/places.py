@@ -184,7 +184,7 @@ class Device(Place):
         return X, y, weight
 
     def solve(self, X: Any, y: Any, weight: Any = None, **options: Any) -> pegasos.Result:
-        return pegasos.solve(X, y, sample_weight=weight, device="cpu", **options)
+        return super().solve(X, y, weight, device="cpu", **options)
 
     def problem(
         self, rows: Rows, *, C: float, intercept: Any, loss: Any = "hinge", positive: float = 1.0,
@@ -192,10 +192,11 @@ class Device(Place):
     ) -> Problem:  # fmt: skip
         import torch
 
-        from pegasos.sites.device.loading import rows_on_device
-        from pegasos.sites.device.problem import device_problem
+        from pegasos.sites.device.rows import rows_on_device
+        from pegasos.sites.device.site import device_problem
 
-        there, _ = rows_on_device(rows.X, "cpu", 1.0 if intercept == "regularized" else 0.0)
+        X, _, _ = self.put(rows.X, rows.Y, rows.weight)
+        there, _ = rows_on_device(X, "cpu", 1.0 if intercept == "regularized" else 0.0)
         K, labels = rows.Y.shape[1], np.where(rows.weight[:, None] > 0, rows.Y, 0)
         return device_problem(
             there, torch.from_numpy(np.ascontiguousarray(labels.T, dtype=np.int8)),
@@ -210,6 +211,21 @@ class Device(Place):
         from pegasos.sites.device.lanes import Duals
 
         return Duals(torch.from_numpy(np.ascontiguousarray(a.T)))
+
+
+class Streamed(Device):
+    """Blocks of uneven sizes that visit it."""
+
+    name = "streamed"
+    solvers = frozenset({"newton", "interior"})
+    refusals = (*ONE_SIDED, Refusal("pegasos", "Pegasos needs rows that fit the device"))
+
+    def offers(self, cell: Cell) -> bool:
+        """Blocks are arrays."""
+        return super().offers(cell) and cell.storage == "dense"
+
+    def put(self, X: Any, y: Any, weight: Any) -> tuple[Any, Any, Any]:
+        return PLACES["disk"].put(X, y, weight)
 
 
 class Cluster(Place):
@@ -272,5 +288,6 @@ class Cluster(Place):
 
 
 PLACES: dict[str, Place] = {
-    place.name: place for place in (InProcess(), Disk(), Listed(), Made(), Device(), Cluster())
+    place.name: place
+    for place in (InProcess(), Disk(), Listed(), Made(), Device(), Streamed(), Cluster())
 }

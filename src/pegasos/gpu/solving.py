@@ -12,8 +12,8 @@ from pegasos.run.outcome import Outcome
 from pegasos.sites.device.arrays import returned_like
 from pegasos.sites.device.labels import check_sides, signs_of, weights_of
 from pegasos.sites.device.lanes import lanes_of
-from pegasos.sites.device.loading import rows_on_device
-from pegasos.sites.device.problem import device_problem
+from pegasos.sites.device.rows import rows_on_device
+from pegasos.sites.device.site import device_problem
 from pegasos.util.arguments import check_scaling_range
 
 

@@ -9,7 +9,7 @@ Rows that are not in a lane have y = 0; their variables are 1 and never change.
 
 from __future__ import annotations
 
-import importlib
+import sys
 from typing import Any, NamedTuple
 
 import torch
@@ -56,8 +56,7 @@ class Fixed(NamedTuple):
 
 def formulas_for(tensor: Tensor, part: str) -> Any:
     """The arithmetic of rows: kernels of a part where they can run, else this module."""
-    name = f"pegasos.sites.device.kernels.{part}" if kernels.enabled(tensor) else __name__
-    return importlib.import_module(name)
+    return kernels.module(part) if kernels.enabled(tensor) else sys.modules[__name__]
 
 
 def point(

@@ -11,18 +11,16 @@ more rows, and then all.
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from pegasos.sites.device import kernels
 from pegasos.sites.device.csr import CsrRows
-from pegasos.sites.device.products import AnyRows, row_kernels
+from pegasos.sites.device.products import AnyRows
 
 
 @dataclass(frozen=True)
@@ -68,7 +66,7 @@ def drawn(scale: Tensor, norms: Tensor, total: Tensor, draws: Tensor) -> tuple[T
     """
     rows = len(draws)
     if kernels.enabled(scale):
-        found: tuple[Tensor, Tensor] = gram_kernels().drawn(
+        found: tuple[Tensor, Tensor] = kernels.module("gram").drawn(
             scale, norms, total, draws, _TICKS, _TINY
         )
         return found
@@ -82,35 +80,22 @@ def drawn(scale: Tensor, norms: Tensor, total: Tensor, draws: Tensor) -> tuple[T
 
 def add_gram(X: AnyRows, scales: Tensor, constant: float, parts: int, out: Tensor) -> None:
     """Add sum_i scales[k, i] z z', z = (x, constant), to out[k], of rows with scales > 0."""
-    for k in range(len(scales)):
-        _add_lane(X, scales[k], constant, parts if X.is_cuda else 0, out[k])
-
-
-def _add_lane(X: AnyRows, scale: Tensor, constant: float, parts: int, out: Tensor) -> None:
-    counted = scale.nonzero().squeeze(1)
-    if not len(counted):
-        return
-    step = _step(X)
-    if len(counted) <= _FEW * len(X):
-        add_some(X, counted, scale[counted], constant, parts, out)
-        return
-    for lo in range(0, len(X), step):
-        _add(X[lo : lo + step], scale[lo : lo + step].sqrt(), None, constant, parts, out)
+    for scale, matrix in zip(scales, out, strict=True):
+        counted = scale.nonzero().squeeze(1)
+        few = len(counted) <= _FEW * len(X)
+        some, own = (counted, scale[counted]) if few else (None, scale)
+        add_some(X, some, own, constant, parts, matrix)
 
 
 def add_some(
-    X: AnyRows, some: Tensor, scale: Tensor, constant: float, parts: int, out: Tensor
+    X: AnyRows, some: Tensor | None, scale: Tensor, constant: float, parts: int, out: Tensor
 ) -> None:
-    """Add sum scale z z', z = (x, constant), of some rows to out."""
-    step = _step(X)
-    for lo in range(0, len(some), step):
-        root = scale[lo : lo + step].sqrt()
-        _add(X, root, some[lo : lo + step], constant, parts if X.is_cuda else 0, out)
-
-
-def _step(X: AnyRows) -> int:
-    """Rows that are gathered at a time."""
-    return max(_SUMMED, _PIECE_VALUES // X.shape[1])
+    """Add sum scale z z', z = (x, constant), of some rows (all, if None) to out."""
+    step = max(_SUMMED, _PIECE_VALUES // X.shape[1])  # rows that are gathered at a time
+    for lo in range(0, len(scale), step):
+        here = slice(lo, lo + step)
+        rows, places = (X[here], None) if some is None else (X, some[here])
+        _add(rows, scale[here].sqrt(), places, constant, parts if X.is_cuda else 0, out)
 
 
 def _add(
@@ -145,7 +130,7 @@ def _weighted(root: Tensor, Z: Tensor) -> Tensor:
 def scaled(X: Tensor, root: Tensor, rows: Tensor | None, *, doubled: bool) -> Tensor:
     """Rows times root in bfloat16, and beside them, if doubled, what that leaves of them."""
     if kernels.serve(X):
-        found: Tensor = row_kernels().scaled(X, root, rows, doubled)
+        found: Tensor = kernels.module("rows").scaled(X, root, rows, doubled)
         return found
     z = (X if rows is None else X[rows]).float() * root.float()[:, None]
     high = z.bfloat16()
@@ -170,15 +155,10 @@ def _put_together(parts: Tensor, out: Tensor) -> None:
     """Add the sums of products to out: of high with high, and with low and the other way round."""
     d = parts.shape[1]
     if parts.shape[2] > d and kernels.enabled(parts):
-        gram_kernels().add_products(parts, out)
+        kernels.module("gram").add_products(parts, out)
         return
     found = parts.sum(0, dtype=torch.float64)
     out += found[:, :d]
     if parts.shape[2] > d:
         out += found[:, d:]
         out += found[:, d:].T
-
-
-def gram_kernels() -> Any:
-    """The kernels of matrices; where they serve, Triton is there."""
-    return importlib.import_module("pegasos.sites.device.kernels.gram")

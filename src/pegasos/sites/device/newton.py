@@ -21,7 +21,7 @@ from pegasos.sites.device.formulas import formulas_for
 from pegasos.sites.device.fused import FusedPasses, Stays
 from pegasos.sites.device.gram import add_some, drawn
 from pegasos.sites.device.newton_rows import NEAR, NewtonRows, NewtonRun
-from pegasos.sites.device.products import AnyRows, products, row_kernels, sums
+from pegasos.sites.device.products import AnyRows, products, sums
 from pegasos.sites.method import About, Bools, Floats, Kept, RowMethod
 
 if TYPE_CHECKING:
@@ -42,14 +42,7 @@ class NewtonPasses(FusedPasses):
         """Go on with the state of a run."""
         super().__init__(problem, method, state, about)
         self.run: NewtonRun = state.there
-        arrays = state.arrays
-        self.sum, self.totals, self.w, self.b = (
-            arrays["sums"][-1],
-            arrays["totals"],
-            arrays["w"],
-            arrays["b"],
-        )
-        self.to = arrays["direction"]
+        self.at = state.arrays
         self.added: tuple[float, float | None] = 0.0, None  # to the diagonal, and to its last entry
 
     def restart(self) -> None:
@@ -78,7 +71,7 @@ class NewtonPasses(FusedPasses):
         run = self.run
         if run.due:
             return {}
-        run.take_near(self.totals)
+        run.take_near(self.at["totals"])
         rows = run.hand
         weights = sent(dw[None, :-1], rows.slack.device)
         for first, last, X in rows.blocks():
@@ -95,7 +88,8 @@ class NewtonPasses(FusedPasses):
         looked, run.looked = run.looked, None
         if looked is None or (step, width) != (1.0, run.width):
             looked = _looked(run.hand, step, width)
-        whole = -float(self.sum @ self.to[:-1] + self.totals[3] * float(self.to[-1]))
+        to, total, balance = self.at["direction"], self.at["sums"][-1], self.at["totals"][3]
+        whole = -float(total @ to[:-1] + balance * float(to[-1]))
         return {"line": run.seen_along(host(looked), whole)}
 
     def point(
@@ -121,14 +115,15 @@ class NewtonPasses(FusedPasses):
         shift = change.sum(0, keepdim=True) if self.problem.bias else change.new_zeros(1)
         all_of_it = [added if total is None else total, self.problem.bias * shift, totals]
         found = host(torch.cat(all_of_it))
-        self.sum += found[:-6]
+        self.at["sums"][-1] += found[:-6]
         return {"totals": run.stepped(step, width, reach, found[-6:])}
 
     def _looked_at(self, rows: NewtonRows, width: float) -> Tensor:
         """Fill in the products of all rows with w; the sum of a y x there."""
         self.run.due = False
-        shift = self._shift(self.w, float(self.b[0]))
-        look = self.run.look_at_all(self.w[:-1], shift, width)
+        w = self.at["w"]
+        shift = self._shift(w, float(self.at["b"][0]))
+        look = self.run.look_at_all(w[:-1], shift, width)
         torch.add(look.margins, shift, out=rows.along)
         return look.sum
 
@@ -202,7 +197,7 @@ def _within(some: Tensor, scale: Tensor, lo: int, hi: int, n: int) -> tuple[Tens
 def _changed(X: AnyRows, change: Tensor) -> Tensor:
     """The sum of change x; only rows that change are read, if they are few."""
     if not isinstance(X, CsrRows) and kernels.serve(X):
-        found: Tensor = row_kernels().sums(X, change[None], sparse=True)[0]
+        found: Tensor = kernels.module("rows").sums(X, change[None], sparse=True)[0]
         return found
     some = change.nonzero().squeeze(1)
     most = len(some) > _MOST * len(X)

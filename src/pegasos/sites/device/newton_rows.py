@@ -25,9 +25,9 @@ from pegasos.sites.device.csr import CsrRows
 from pegasos.sites.device.formulas import Fixed, formulas_for
 from pegasos.sites.device.fused import Stays
 from pegasos.sites.device.lanes import Duals, Read, fixed_of, lanes_of, rows_of
-from pegasos.sites.device.loading import room
 from pegasos.sites.device.losses import Loss
 from pegasos.sites.device.products import AnyRows, products, sums
+from pegasos.sites.device.rows import room
 from pegasos.sites.method import About, Arrays, Floats, Kept
 from pegasos.state import expect
 

@@ -15,10 +15,9 @@ from pegasos.certificate import Floats
 from pegasos.problem import Problem, regularization
 from pegasos.sites.device.arrays import returned_like, sent
 from pegasos.sites.device.labels import check_sides, classes_of, weights_of
-from pegasos.sites.device.loading import rows_on_device
-from pegasos.sites.device.problem import device_problem
 from pegasos.sites.device.products import products
-from pegasos.sites.device.rows import DeviceRows
+from pegasos.sites.device.rows import DeviceRows, rows_on_device
+from pegasos.sites.device.site import device_problem, refusal
 from pegasos.sites.placed import Choose, Dealt, Fold, Folds, HeldOut, Placed
 from pegasos.util.arguments import check_scaling_range
 
@@ -209,9 +208,13 @@ def _check_folds(y: Tensor, fold: NDArray[np.intp]) -> None:
 
 def _rows(training: Training, X: Any, device: Any) -> tuple[DeviceRows, torch.device]:
     regularized = training.intercept == "regularized"
-    return rows_on_device(
+    rows, here = rows_on_device(
         X, device, check_scaling_range(training.intercept_scaling) if regularized else 0.0
     )
+    # Before a checkpoint is begun.
+    if training.solver is not None and (why := refusal(training.solver, resident=rows.resident)):
+        raise ValueError(why)
+    return rows, here
 
 
 def of_classes(training: Training, X: Any, y: Any, sample_weight: Any, device: Any) -> OnDevice:

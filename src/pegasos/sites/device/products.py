@@ -8,10 +8,9 @@ time.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import torch
 from torch import Tensor
@@ -33,7 +32,7 @@ def products(X: AnyRows, W: Tensor, *, exact: bool, out: Tensor | None = None) -
     if isinstance(X, CsrRows):
         return out.copy_(X.products(W.to(_kind(X, exact))))
     if kernels.serve(X) and W.shape[0] == 1:
-        row_kernels().products(X, W, out)
+        kernels.module("rows").products(X, W, out)
         return out
     kind = _kind(X, exact)
     weights = W.to(kind)
@@ -47,7 +46,7 @@ def products_and_sums(X: AnyRows, W: Tensor, T: Tensor) -> tuple[Tensor, Tensor]
     """The exact products with weights (K, d), and the exact sums of factors (L, n)."""
     few = W.shape[0] == 1 and T.shape[0] <= 2
     if few and not isinstance(X, CsrRows) and kernels.serve(X):
-        found: tuple[Tensor, Tensor] = row_kernels().products_and_sums(X, W, T)
+        found: tuple[Tensor, Tensor] = kernels.module("rows").products_and_sums(X, W, T)
         return found
     return products(X, W, exact=True), sums(X, T, exact=True)
 
@@ -57,7 +56,7 @@ def squared_norms(X: AnyRows) -> Tensor:
     if isinstance(X, CsrRows):
         return X.squared_norms()
     if kernels.serve(X):
-        return row_kernels().squared_norms(X)
+        return kernels.module("rows").squared_norms(X)
     return torch.cat([(piece * piece).sum(1) for _, piece in pieces(X, torch.float64)])
 
 
@@ -74,7 +73,7 @@ def sums(X: AnyRows, T: Tensor, *, exact: bool, some: Tensor | None = None) -> T
     T has the factors of all rows, whichever are looked at.
     """
     if not isinstance(X, CsrRows) and kernels.serve(X) and T.shape[0] <= kernels.MOST_SUMS:
-        return row_kernels().sums(X, T, some)
+        return kernels.module("rows").sums(X, T, some)
     if some is not None:
         X, T = X[some], T[:, some]
     if isinstance(X, CsrRows):
@@ -112,11 +111,6 @@ def pieces(X: Tensor, kind: torch.dtype) -> Iterator[tuple[int, Tensor]]:
 def _kind(X: AnyRows, exact: bool) -> torch.dtype:
     """The numbers to multiply: on a CPU float64 costs little, and is exact there."""
     return torch.float64 if exact or not X.is_cuda or X.dtype == torch.float64 else torch.float32
-
-
-def row_kernels() -> Any:
-    """The kernels that read rows; where they serve, Triton is there."""
-    return importlib.import_module("pegasos.sites.device.kernels.rows")
 
 
 @contextmanager

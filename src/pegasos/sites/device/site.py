@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from pegasos.certificate import GapSums
+from pegasos.losses import Loss
+from pegasos.problem import Intercept, Problem
 from pegasos.sites.base import Begun, Site
 from pegasos.sites.costs import PassCosts
 from pegasos.sites.device.arrays import host, refill, sent
@@ -20,7 +23,7 @@ from pegasos.sites.device.certify import gap_sums
 from pegasos.sites.device.csr import CsrRows
 from pegasos.sites.device.fused import FusedPasses, Stays
 from pegasos.sites.device.interior import InteriorPasses
-from pegasos.sites.device.lanes import Duals, Lanes, fixed_of
+from pegasos.sites.device.lanes import Duals, Lanes, fixed_of, sides_of
 from pegasos.sites.device.newton import NewtonPasses
 from pegasos.sites.device.rows import DeviceRows
 from pegasos.sites.method import About, AnySolver, Arrays, Floats, Kept, RowMethod
@@ -29,7 +32,6 @@ from pegasos.sites.policy import Policy
 from pegasos.state import expect
 
 if TYPE_CHECKING:
-    from pegasos.problem import Problem
     from pegasos.rows import Rows
 
 FUSED: Mapping[str, type[FusedPasses]] = MappingProxyType(
@@ -79,17 +81,8 @@ class DeviceSite(Site):
         return f"{n} rows of {d} features, {K} problems on {self.lanes.device}"
 
     def refusal(self, solver: AnySolver) -> str | None:
-        """Steps from row to row are no work for a device."""
-        if solver.name in WALKS:
-            if not self.resident:
-                return f"{type(solver).__name__} needs rows that fit the device: use solver='auto'"
-            return WALKS[solver.name].refusal(solver)
-        if solver.name in FUSED:
-            return None
-        return (
-            f"solver {solver.name!r} does not run on a device; use 'auto', 'newton', 'interior' "
-            "or 'pegasos', or leave device out"
-        )
+        """As for any lanes over such rows."""
+        return refusal(solver, resident=self.resident)
 
     def policy(self, solver: Any) -> Policy:
         """Batches, where the solver walks."""
@@ -159,3 +152,52 @@ class DeviceSite(Site):
         """Tensors of those lanes."""
         there.take(sent(lanes, self.lanes.device))
         return there
+
+
+def refusal(solver: Any, *, resident: bool) -> str | None:
+    """Why a solver does not run here: steps from row to row are no work for a device."""
+    if solver.name in FUSED:
+        return None
+    if solver.name not in WALKS:
+        return (
+            f"solver {solver.name!r} does not run on a device; use 'auto', 'newton', 'interior' "
+            "or 'pegasos', or leave device out"
+        )
+    if not resident:
+        return f"{type(solver).__name__} needs rows that fit the device: use solver='auto'"
+    return WALKS[solver.name].refusal(solver)
+
+
+def device_problem(
+    rows: DeviceRows,
+    y: Tensor,
+    weights: Tensor | None,
+    *,
+    positive: Floats,
+    negative: Floats,
+    s: Any,
+    intercept: Intercept,
+    loss: Loss,
+    keep_duals: bool = False,
+) -> Problem:
+    """The lanes with labels (K, n); ``s`` is a function of their total weights.
+
+    Nothing is checked: labels are 0 where the weight is.
+    """
+    up, down = sides_of(y, weights)
+    total = up + down
+    if not np.isfinite(total).all():
+        raise ValueError("sample_weight is too large: its sum overflows float64; scale it down")
+    K, lane_rows = len(y), torch.count_nonzero(y, dim=1).cpu().numpy()
+    for side, weight in ((y > 0, positive), (y < 0, negative)):
+        if not weight.all():  # rows that cost nothing are in no lane
+            free = sent(weight == 0, y.device)[:, None]
+            y = torch.where(side & free, 0, y).to(torch.int8)
+    kept = torch.zeros(y.shape, dtype=torch.float64, device=y.device) if keep_duals else None
+    sides = positive * up, negative * down
+    site = DeviceSite(Lanes(y, weights, kept, np.arange(K), sides), rows.resident)
+    return Problem(
+        rows=rows, labels=np.zeros((0, K), dtype=np.int8), weight=None, positive=positive,
+        negative=negative, s=s(total), total_weight=total, intercept=intercept, loss=loss,
+        threads=1, core=cast(Any, None), lane_rows=lane_rows, cost=sides[0] + sides[1], site=site,
+    )  # fmt: skip

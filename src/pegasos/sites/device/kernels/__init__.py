@@ -7,7 +7,9 @@ programs that each add up their rows in order, so that the same device gives the
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
+from typing import Any
 
 from torch import Tensor
 
@@ -30,3 +32,8 @@ def enabled(tensor: Tensor) -> bool:
 def serve(X: Tensor) -> bool:
     """Whether they can read these rows."""
     return enabled(X) and X.shape[1] <= MOST_FEATURES and X.stride(1) == 1
+
+
+def module(name: str) -> Any:
+    """A module of kernels; where they can run, Triton is there."""
+    return importlib.import_module(f"{__name__}.{name}")

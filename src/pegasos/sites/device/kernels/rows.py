@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 import triton
 from torch import Tensor
@@ -16,43 +18,32 @@ _BOTH = {1: 2048, 2: 4096}  # for products and so many sums at once
 
 def products(X: Tensor, W: Tensor, out: Tensor) -> None:
     """Fill in (1, n) w.x for one lane."""
+    _each(X, W.double().contiguous(), out)
+
+
+def squared_norms(X: Tensor) -> Tensor:
+    """(n,): |x|^2."""
+    out = torch.empty(len(X), dtype=torch.float64, device=X.device)
+    _each(X, None, out)
+    return out
+
+
+def _each(X: Tensor, w: Tensor | None, out: Tensor) -> None:
+    """Fill in the product of each row with w, or with itself."""
     n, d = X.shape
     width, rows = tile_of(d)
     tiles = 8
-    grid = (triton.cdiv(n, rows * tiles),)
-    _products[grid](
-        X, W.double().contiguous(), out, n, X.stride(0), d, width, rows, tiles, num_warps=_WARPS
+    _products[(triton.cdiv(n, rows * tiles),)](
+        X, out if w is None else w, out, n, X.stride(0), d, width, rows, tiles, w is None,
+        num_warps=_WARPS,
     )  # fmt: skip
 
 
 def products_and_sums(X: Tensor, W: Tensor, T: Tensor) -> tuple[Tensor, Tensor]:
     """(1, n) w.x for one lane and (L, d) the sums of t x, L at most 2, from rows read once."""
-    n, d = X.shape
-    L = T.shape[0]
-    T = T.double()
-    if T.stride(1) != 1:
-        T = T.contiguous()
-    out = torch.empty((1, n), dtype=torch.float64, device=X.device)
-    width, rows = tile_of(d, _BOTH[L])
-    count = min(programs(X), triton.cdiv(n, rows))
-    parts = torch.empty((count, L, width), dtype=torch.float64, device=X.device)
-    _products_and_sums[(count,)](
-        X, W.double().contiguous(), out, T, parts, n, X.stride(0), T.stride(0), d, width, rows, L,
-        num_warps=_WARPS,
-    )  # fmt: skip
-    return out, parts.sum(0)[:, :d]
-
-
-def squared_norms(X: Tensor) -> Tensor:
-    """(n,): |x|^2."""
-    n, d = X.shape
-    out = torch.empty(n, dtype=torch.float64, device=X.device)
-    width, rows = tile_of(d)
-    tiles = 8
-    _squared_norms[(triton.cdiv(n, rows * tiles),)](
-        X, out, n, X.stride(0), d, width, rows, tiles, num_warps=_WARPS
-    )
-    return out
+    out = torch.empty((1, len(X)), dtype=torch.float64, device=X.device)
+    tile = _BOTH[len(T)], _WARPS
+    return out, _added_up(_sums, X, T, tile, w=W.double().contiguous(), out=out)
 
 
 def sums(X: Tensor, T: Tensor, some: Tensor | None = None, sparse: bool = False) -> Tensor:
@@ -60,19 +51,28 @@ def sums(X: Tensor, T: Tensor, some: Tensor | None = None, sparse: bool = False)
 
     ``sparse``: many factors are 0, and their rows are not read; of one sum only.
     """
-    n, d = X.shape if some is None else (len(some), X.shape[1])
-    L = T.shape[0]
+    tile = _TWO_SUMS if len(T) == 2 else (_TILE, _WARPS)
+    kernel = _sums if some is None else _sums_of_some
+    return _added_up(kernel, X, T, tile, some=some, sparse=sparse)
+
+
+def _added_up(
+    kernel: Any, X: Tensor, T: Tensor, tile: tuple[int, int], *, some: Tensor | None = None,
+    sparse: bool = False, w: Tensor | None = None, out: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """(L, d) sums of t x; with w, the products of the rows with it on the way."""
+    n, d, L = len(X) if some is None else len(some), X.shape[1], len(T)
     T = T.double()
     if T.stride(1) != 1:
         T = T.contiguous()
-    values, warps = _TWO_SUMS if L == 2 else (_TILE, _WARPS)
-    width, rows = tile_of(d, values)
+    width, rows = tile_of(d, tile[0])
     count = min(programs(X), triton.cdiv(n, rows))
     parts = torch.empty((count, L, width), dtype=torch.float64, device=X.device)
-    kernel = _sums if some is None else _sums_of_some
+    unused = parts
     kernel[(count,)](
-        X, T, parts, parts if some is None else some, n, X.stride(0), T.stride(0), d,
-        width, rows, L, some is not None, sparse, num_warps=warps,
+        X, T, parts, unused if some is None else some, unused if w is None else w,
+        unused if out is None else out, n, X.stride(0), T.stride(0), d, width, rows, L,
+        some is not None, sparse, w is not None, num_warps=tile[1],
     )  # fmt: skip
     return parts.sum(0)[:, :d]
 
@@ -98,67 +98,33 @@ def tile_of(d: int, values: int = _TILE) -> tuple[int, int]:
 @triton.jit
 def _products(
     X, w, out, n, stride, D: tl.constexpr, WIDTH: tl.constexpr, ROWS: tl.constexpr,
-    TILES: tl.constexpr,
+    TILES: tl.constexpr, SQUARED: tl.constexpr,
 ):  # fmt: skip
     columns = tl.arange(0, WIDTH)
     there = columns < D
-    weights = tl.load(w + columns, mask=there, other=0.0)
+    if not SQUARED:
+        weights = tl.load(w + columns, mask=there, other=0.0)
     for tile in range(TILES):
         rows = (tl.program_id(0).to(tl.int64) * TILES + tile) * ROWS + tl.arange(0, ROWS)
         inside = rows < n
         at = X + rows[:, None] * stride + columns[None, :]
-        x = tl.load(at, mask=inside[:, None] & there[None, :], other=0.0)
-        found = tl.sum(x.to(tl.float64) * weights[None, :], axis=1)
+        x = tl.load(at, mask=inside[:, None] & there[None, :], other=0.0).to(tl.float64)
+        if SQUARED:
+            found = tl.sum(x * x, axis=1)
+        else:
+            found = tl.sum(x * weights[None, :], axis=1)
         tl.store(out + rows, found, mask=inside)
 
 
-@triton.jit
-def _products_and_sums(
-    X, w, out, T, parts, n, stride, t_stride, D: tl.constexpr, WIDTH: tl.constexpr,
-    ROWS: tl.constexpr, L: tl.constexpr,
-):  # fmt: skip
-    columns = tl.arange(0, WIDTH)
-    there = columns < D
-    weights = tl.load(w + columns, mask=there, other=0.0)
-    first = tl.zeros((ROWS, WIDTH), dtype=tl.float64)
-    if L > 1:
-        second = tl.zeros((ROWS, WIDTH), dtype=tl.float64)
-    for tile in range(tl.program_id(0), tl.cdiv(n, ROWS), tl.num_programs(0)):
-        rows = tl.arange(0, ROWS).to(tl.int64) + tile * ROWS
-        inside = rows < n
-        at = X + rows[:, None] * stride + columns[None, :]
-        x = tl.load(at, mask=inside[:, None] & there[None, :], other=0.0).to(tl.float64)
-        tl.store(out + rows, tl.sum(x * weights[None, :], axis=1), mask=inside)
-        first += x * tl.load(T + rows, mask=inside, other=0.0)[:, None]
-        if L > 1:
-            second += x * tl.load(T + t_stride + rows, mask=inside, other=0.0)[:, None]
-    to = parts + tl.program_id(0) * L * WIDTH + columns
-    tl.store(to, tl.sum(first, axis=0))
-    if L > 1:
-        tl.store(to + WIDTH, tl.sum(second, axis=0))
-
-
-@triton.jit
-def _squared_norms(
-    X, out, n, stride, D: tl.constexpr, WIDTH: tl.constexpr, ROWS: tl.constexpr,
-    TILES: tl.constexpr,
-):  # fmt: skip
-    columns = tl.arange(0, WIDTH)
-    there = columns < D
-    for tile in range(TILES):
-        rows = (tl.program_id(0).to(tl.int64) * TILES + tile) * ROWS + tl.arange(0, ROWS)
-        inside = rows < n
-        at = X + rows[:, None] * stride + columns[None, :]
-        x = tl.load(at, mask=inside[:, None] & there[None, :], other=0.0).to(tl.float64)
-        tl.store(out + rows, tl.sum(x * x, axis=1), mask=inside)
-
-
 def _added(
-    X, T, parts, index, n, stride, t_stride, D: tl.constexpr, WIDTH: tl.constexpr,
+    X, T, parts, index, w, out, n, stride, t_stride, D: tl.constexpr, WIDTH: tl.constexpr,
     ROWS: tl.constexpr, L: tl.constexpr, SOME: tl.constexpr, SPARSE: tl.constexpr,
+    PRODUCTS: tl.constexpr,
 ):  # fmt: skip
     columns = tl.arange(0, WIDTH)
     there = columns < D
+    if PRODUCTS:
+        weights = tl.load(w + columns, mask=there, other=0.0)
     first = tl.zeros((ROWS, WIDTH), dtype=tl.float64)
     if L > 1:
         second = tl.zeros((ROWS, WIDTH), dtype=tl.float64)
@@ -173,6 +139,8 @@ def _added(
             inside = inside & (tl.load(T + rows, mask=inside, other=0.0) != 0.0)
         at = X + rows[:, None] * stride + columns[None, :]
         x = tl.load(at, mask=inside[:, None] & there[None, :], other=0.0).to(tl.float64)
+        if PRODUCTS:
+            tl.store(out + rows, tl.sum(x * weights[None, :], axis=1), mask=inside)
         first += x * tl.load(T + rows, mask=inside, other=0.0)[:, None]
         if L > 1:
             second += x * tl.load(T + t_stride + rows, mask=inside, other=0.0)[:, None]
