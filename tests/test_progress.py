@@ -20,15 +20,15 @@ def test_the_line_says_how_fast_and_how_long():
     watch = Watch(1e-3)
     assert watch.line(0.0, 0.0) == "epoch 0, 0.0 s; nothing proven yet (goal 0.001)"
     for seconds in range(11):
-        watch.pace(Pace(float(seconds), float(seconds), 2_000_000 * seconds, 500.0))
-    watch.take(record(4, 4.0, 0.1))
-    watch.take(record(8, 8.0, 0.01))
+        watch.tick(Pace(float(seconds), float(seconds), 2_000_000 * seconds, 500.0))
+    watch(record(4, 4.0, 0.1))
+    watch(record(8, 8.0, 0.01))
     # A factor of ten in four seconds: one more takes four, of which two are gone.
     assert watch.line(10.0, 10.0) == (
         "epoch 10, 10.0 s, 2 M rows/s, 1000 MB/s; proven within 1.00e-02 of the optimum "
         "(goal 0.001), about 2.0 s left"
     )
-    watch.take(record(12, 12.0, 1e-4))
+    watch(record(12, 12.0, 1e-4))
     assert "left" not in watch.line(12.0, 12.0)
 
 

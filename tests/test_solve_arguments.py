@@ -12,8 +12,7 @@ import pegasos
 from pegasos.data.chunks import ArrayChunks
 from pegasos.losses import SquaredHinge
 from pegasos.problem import make_problem
-from pegasos.run.checkpoint import manifest
-from pegasos.run.checkpoint.errors import CheckpointError
+from pegasos.run.checkpoint import CheckpointError, manifest
 from pegasos.sites.chunk_rows import ChunkRows
 
 solving = importlib.import_module("pegasos.solve")  # the name in the package is the function

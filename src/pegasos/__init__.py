@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pegasos.model.file.errors import ModelFileError, NewerFormatError
     from pegasos.model.linear import LinearModel
     from pegasos.plots import GapCurveDisplay, MarginsDisplay, PathDisplay
-    from pegasos.run.checkpoint.errors import CheckpointError
+    from pegasos.run.checkpoint import CheckpointError
     from pegasos.util.versions import show_versions
 
 __all__ = [
@@ -55,7 +55,7 @@ __all__ = [
 __version__ = "0.1.0"
 
 _LAZY = {
-    "CheckpointError": "pegasos.run.checkpoint.errors",
+    "CheckpointError": "pegasos.run.checkpoint",
     "GapCurveDisplay": "pegasos.plots",
     "KernelPegasos": "pegasos.kernel.pegasos",
     "LinearModel": "pegasos.model.linear",

@@ -43,8 +43,21 @@ class Field(NamedTuple):
     def shape(self, sizes: Sizes, found: tuple[int, ...] = ()) -> tuple[int, ...]:
         """Its lengths; any are as ``found``, 0 at first."""
         lengths = [sizes[axis] if isinstance(axis, str) else axis for axis in self.axes]
-        known = (*found, *[0] * len(lengths))
+        known = (*found, *[0] * len(lengths)) if None in lengths else ()
         return tuple([known[i] if size is None else size for i, size in enumerate(lengths)])
+
+    def begin(self, sizes: Sizes, start: Any) -> NDArray[Any]:
+        """The array at first; ``start`` itself, if it is one of that shape and type."""
+        shape = self.shape(sizes)
+        if callable(start):
+            start = start(shape[-1])
+        given: NDArray[Any] = np.asarray(0 if start is None else start, self.dtype)
+        if given.shape == shape:
+            return given
+        array = weight_zeros(shape) if self.axes[-1] == "padded" else np.zeros(shape, self.dtype)
+        if start is not None:
+            array[...] = given
+        return array
 
 
 SEED = Field("seed", (1,), np.uint64)
@@ -55,7 +68,7 @@ COUNTS = Field("cursor", (2,), np.int64)  # rows visited, and steps taken
 class State:
     """The arrays of a run, written in place as it advances, and what they are declared as."""
 
-    arrays: dict[str, NDArray[Any]]
+    arrays: Arrays
     fields: tuple[Field, ...]
     there: Any = None  # what a site keeps of the run, where not all of it is here
 
@@ -66,25 +79,11 @@ class State:
         """That of a run that starts; arrays among the values become the state's own."""
         here = _here(sizes, fields)
         assert values.keys() <= {field.name for field in here}
-        arrays: dict[str, NDArray[Any]] = {}
-        for field in here:
-            shape = field.shape(sizes)
-            start = values.get(field.name, field.start)
-            if callable(start):
-                start = start(shape[-1])
-            array = None if start is None else np.asarray(start, field.dtype)
-            if array is None or array.shape != shape:
-                padded, value = field.axes[-1] == "padded", array
-                array = weight_zeros(shape) if padded else np.zeros(shape, field.dtype)
-                if value is not None:
-                    array[...] = value
-            arrays[field.name] = array
+        arrays = {f.name: f.begin(sizes, values.get(f.name, f.start)) for f in here}
         return cls(arrays, here, there)
 
     @classmethod
-    def resume(
-        cls, sizes: Sizes, fields: Iterable[Field], arrays: dict[str, NDArray[Any]]
-    ) -> State:
+    def resume(cls, sizes: Sizes, fields: Iterable[Field], arrays: Arrays) -> State:
         """That of arrays that were read from a file; ValueError if they can be no run's."""
         here = _here(sizes, fields)
         for name in arrays.keys() - {field.name for field in here}:

@@ -1,6 +1,6 @@
 """Runs that die right after they have written something."""
 
-from pegasos.run.checkpoint.folder import Checkpoint
+from pegasos.run.checkpoint.folder import Part
 
 
 class Killed(BaseException):
@@ -12,7 +12,7 @@ def killing(monkeypatch):
     monkeypatch.setattr("os.fsync", lambda _: None)  # power does not fail here
     left = [-1]
     for name in ("save", "finish"):
-        plain = getattr(Checkpoint, name)
+        plain = getattr(Part, name)
 
         def counted(self, *arguments, plain=plain):
             plain(self, *arguments)
@@ -20,7 +20,7 @@ def killing(monkeypatch):
             if left[0] == 0:
                 raise Killed
 
-        monkeypatch.setattr(Checkpoint, name, counted)
+        monkeypatch.setattr(Part, name, counted)
 
     def set_moment(k):
         left[0] = k

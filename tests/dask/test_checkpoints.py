@@ -11,15 +11,15 @@ from contextlib import contextmanager
 import dask.array as da
 import numpy as np
 import pytest
+from pegasos.run.checkpoint.errors import CheckpointError
 from sklearn.exceptions import ConvergenceWarning
 from tests.checkpoint.killed import Killed, killing
+from tests.common.chunked import blocks, text, toy
 
 import pegasos
 import pegasos.dask
 from pegasos.run.checkpoint.container import Container, write
-from pegasos.run.checkpoint.errors import CheckpointError
 from pegasos.sites.cluster.cluster import Cluster
-from tests.common.chunked import blocks, text, toy
 
 LIFE = textwrap.dedent("""
     import sys

@@ -8,9 +8,9 @@ from tests.common import reference
 from tests.common.toys import toy
 
 import pegasos
-from pegasos import InteriorPoint, Newton
+from pegasos import InteriorPoint, Newton, _core
 from pegasos.problem import make_problem
-from pegasos.sites import matrices
+from pegasos.sites.passes import factor, solve
 from pegasos.solvers import Solver
 from pegasos.solvers.newton import Sampling
 
@@ -132,9 +132,9 @@ def test_threads_change_nothing_but_rounding_and_repeat_their_bits(case, storage
 
 def test_a_singular_matrix_is_lifted_until_it_has_a_factor():
     gram, rhs = np.ones((9, 9)), np.ones(9)
-    out, direction = matrices.empty_factor(9), np.empty(10)
-    assert matrices.factor(gram, 0.0, None, 1, out)
-    gain = matrices.solve(out, rhs, False, direction)
+    out, direction = np.zeros(_core.factor_size(9)), np.empty(10)
+    assert factor(gram, 0.0, None, 1, out)
+    gain = solve(out, rhs, False, direction)
     np.testing.assert_allclose(gram @ direction[:-1], rhs, rtol=1e-6)
     assert gain == pytest.approx(1.0, rel=1e-6)
-    assert not matrices.factor(np.full((9, 9), np.nan), 1.0, None, 1, out)
+    assert not factor(np.full((9, 9), np.nan), 1.0, None, 1, out)

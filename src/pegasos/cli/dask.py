@@ -54,7 +54,8 @@ def _check(job: Train) -> None:
     """Options that a cluster has no use for."""
     refused = {
         "--memory": job.memory, "--cache-dir": job.cache_dir, "--cv": job.cv,
-        "--text": job.prepare.text, "--scale": None if job.prepare.scale == "none" else job.prepare.scale,
+        "--text": job.prepare.text,
+        "--scale": None if job.prepare.scale == "none" else job.prepare.scale,
         "--multilabel": job.read.multilabel or None,
         "--multi-class crammer_singer": job.fit.multi_class == "crammer_singer" or None,
     }  # fmt: skip

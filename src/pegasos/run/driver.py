@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from pegasos.certificate import Certificate, Floats, GaveUp, GiveUp, feature_blocks
 from pegasos.run import schedule
-from pegasos.run.history import Record, asked_to_stop, tick
+from pegasos.run.history import Pace, Record, asked_to_stop, tick
 from pegasos.run.interrupt import Interruption, Patience
 from pegasos.run.options import RunOptions
 from pegasos.run.outcome import Outcome, StopReason
@@ -33,10 +34,11 @@ _NEVER = 1 << 62
 
 def run(problem: P, solver: SolverOf[Any] | Choice, options: RunOptions) -> Outcome:
     """Advance ``solver`` until every lane is certified within ``tol``, or a limit is reached."""
+    if options.began is None:
+        options = replace(options, began=time.perf_counter())
     one = _Run(problem, solver if isinstance(solver, Choice) else fixed(solver), options)
-    if options.interruption is not None:
-        return one.run(options.interruption)
-    with Interruption() as interruption:
+    shared = options.interruption
+    with Interruption() if shared is None else nullcontext(shared) as interruption:
         return one.run(interruption)
 
 
@@ -123,22 +125,16 @@ class _Run(RunState[P]):
     def loop(self) -> StopReason | None:
         """Run until the lanes are done or a limit is reached; None: another solver takes over."""
         if self.warm:
-            if not self.record(None):
-                self.leave()
-                return "interrupted"
-            asked = asked_to_stop(self.options.callbacks, self.records[-1])
-            if self.live.size == 0:
-                return self.ended_well()
-            if asked:
-                return "callback"
+            ended = self.look(None)
+            if ended is not None:
+                return ended
         stop_seen, limits = _NEVER, self.options.limits
         if limits.max_epochs is not None:
             rows = round(limits.max_epochs * self.whole.n) - self.spent
             stop_seen = min(_NEVER, max(1, rows))
         stop_steps = _NEVER if limits.max_steps is None else int(limits.max_steps)
         while True:
-            paused = self.advance(min(self.schedule.next_stop, stop_seen), stop_steps)
-            ended: StopReason | None = paused
+            ended = self.advance(min(self.schedule.next_stop, stop_seen), stop_steps)
             if ended is None and self.state.seen >= stop_seen:
                 ended = "max_epochs"
             if ended is None and self.state.steps >= stop_steps:
@@ -149,38 +145,40 @@ class _Run(RunState[P]):
                 self.leave()
             # Another solver may have digits left where this one has none.
             leave = ended == "precision" and self.choice.fallback is not None
-            if ended is None and not self.worth_certifying():
-                if self.takes_over():
-                    return None
-                continue
-            if ended is not None and self.records and self.records[-1].examples == self.seen():
-                return None if leave else ended  # certified as it stands
-            if not self.record(ended):
-                self.leave()  # its certificate is still to come
-                return "interrupted"
-            asked = asked_to_stop(self.options.callbacks, self.records[-1])
-            if self.live.size == 0:
-                return self.ended_well()
-            if ended is not None and not leave:
-                return ended
-            if asked:
-                return "callback"
+            if ended is None:
+                due = self.worth_certifying()
+            else:  # it may be certified as it stands
+                due = not self.records or self.records[-1].examples != self.seen()
             if leave:
-                return None
-            if self.takes_over():
-                return None
+                ended = None
+            if due:
+                ended = self.look(ended)
+            if ended is not None or leave or self.takes_over():
+                return ended
 
-    def ended_well(self) -> StopReason:
-        return "precision" if self.exhausted else "converged"
+    def look(self, ended: StopReason | None) -> StopReason | None:
+        """Certify the model of a run that has ``ended``, or goes on; what ends it now."""
+        began = time.perf_counter()
+        try:
+            self.record(ended)
+        except GaveUp:
+            self.leave()  # its certificate is still to come
+            return "interrupted"
+        finally:
+            self.certifying += time.perf_counter() - began
+        asked = asked_to_stop(self.options.callbacks, self.records[-1])
+        if self.live.size == 0:
+            return "precision" if self.exhausted else "converged"
+        return ended or ("callback" if asked else None)
 
     def advance(self, stop_seen: int, stop_steps: int) -> StopReason | None:
         """Run to the next stop in slices; None when it was reached."""
-        reached, part, max_time = False, self.options.part, self.options.limits.max_time
+        reached, part = False, self.options.part
         while not reached:
             if self.interruption.requested:
                 self.leave()
                 return "interrupted"
-            if max_time is not None and self.elapsed() >= max_time:
+            if self.options.late:
                 self.leave()
                 return "max_time"
             if part is not None and part.due and not self.cut_short:
@@ -189,13 +187,13 @@ class _Run(RunState[P]):
             before = self.state.seen
             with self.blaming():
                 reached = self.despite_losses(
-                    lambda: self.policy.advance(
-                        self.problem, self.state, work=self.slice_rows, stop_seen=stop_seen,
-                        stop_steps=stop_steps,
-                    )
+                    self.policy.advance,
+                    work=self.slice_rows, stop_seen=stop_seen, stop_steps=stop_steps,
                 )  # fmt: skip
             spent = time.perf_counter() - began
-            tick(self.options.callbacks, self.pace())
+            if self.options.callbacks:
+                epoch, row_bytes = self.seen() / self.whole.n, self.whole.row_bytes
+                tick(self.options.callbacks, Pace(epoch, self.seconds(), self.seen(), row_bytes))
             if not reached or self.state.seen - before >= self.slice_rows // 2:
                 self.slice_rows = schedule.next_slice(self.slice_rows, spent)
             if self.state.seen < stop_seen and self.state.steps < stop_steps:
@@ -236,36 +234,23 @@ class _Run(RunState[P]):
         part = self.options.part
         return part.understood() if part and self.resumed else nullcontext()
 
-    def record(self, ended: StopReason | None) -> bool:
-        """Certify the present model and keep it; False if an interrupt left no time for that."""
-        began = time.perf_counter()
-        try:
-            return self.certified(ended)
-        finally:
-            self.certifying += time.perf_counter() - began
-
-    def certified(self, ended: StopReason | None) -> bool:
+    def record(self, ended: StopReason | None) -> None:
+        """Certify the present model and keep it; GaveUp if an interrupt left no time for that."""
         grace = self.options.grace
         large = np.prod(self.problem.weights_shape) > grace.weights
         seconds = 0.0 if large else grace.seconds
         patience = Patience(self.interruption, ended == "interrupted", seconds)
-        try:
-            with _overflow_is_checked():
-                weights = self.policy.weights(self.problem, self.state, patience.over)
-        except GaveUp:
-            return False
-        b = self.intercepts(weights)
-        proof = self.proven(weights, b, patience.over)
+        with _overflow_is_checked():
+            weights = self.policy.weights(self.problem, self.state, patience.over)
+        b = self.problem.bias * weights[-1, : self.problem.lanes]
+        proof = self.despite_losses(self.policy.certify, weights, b, patience.over)
         if proof is None:
-            return False
+            raise GaveUp
         certificate, b = proof
         with self.blaming():
             self._check(certificate)
         lanes = self.live
-        try:
-            self.model.W = self.with_weights(weights, patience.over)
-        except GaveUp:
-            return False
+        self.model.W = self.with_weights(weights, patience.over)
         self.model.b[lanes] = b
         del weights  # where it is a copy, room for what comes
         if self.has_duals:
@@ -285,14 +270,6 @@ class _Run(RunState[P]):
         self.freeze(proven | exhausted)
         if self.live.size:
             self.policy.refused(self.problem, self.state)
-        return True
-
-    def proven(
-        self, weights: Floats, b: Floats, give_up: GiveUp
-    ) -> tuple[Certificate, Floats] | None:
-        return self.despite_losses(
-            lambda: self.policy.certify(self.problem, self.state, weights, b, give_up)
-        )
 
     def with_weights(self, weights: Floats, give_up: GiveUp) -> Floats:
         """The weights of all lanes, those of the live ones new; what is kept stays whole."""
@@ -320,9 +297,6 @@ class _Run(RunState[P]):
                 problem, self.state, keep, lambda: self.interruption.requested
             )
             self.problem = problem
-
-    def intercepts(self, weights: Floats) -> Floats:
-        return self.problem.bias * weights[-1, : self.problem.lanes]
 
     def _check(self, certificate: Certificate) -> None:
         """Refuse weights that overflowed, and bounds that contradict each other."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -17,6 +17,12 @@ StopReason = Literal[
     "cluster_failed",
 ]  # fmt: skip
 """``precision``: float64 has no more digits to give, or the solver found none for long."""
+
+
+def first_end(ends: Iterable[StopReason | None]) -> StopReason:
+    """What ended the first lanes that are not proven; None: another solver took over."""
+    return next((end for end in ends if end is not None and end != "converged"), "converged")
+
 
 Callback = Callable[[Record], Any]
 

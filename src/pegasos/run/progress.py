@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from abc import ABC, abstractmethod
 
 import numpy as np
 
@@ -14,7 +13,9 @@ _SMOOTH = 2.0  # seconds over which a speed is taken
 
 
 class Watch:
-    """What records and paces say in one line: passes, speed, the gap, and how long it will take."""
+    """A callback that says in one line: passes, speed, the gap, and how long it will take."""
+
+    only_watches = True
 
     def __init__(self, tol: float) -> None:
         """``tol`` is the goal."""
@@ -23,16 +24,21 @@ class Watch:
         self.gaps: list[float] = []
         self._paces: list[Pace] = []
 
-    def take(self, record: Record) -> None:
+    def __call__(self, record: Record) -> None:
         """Take note of a record."""
         self.seconds.append(record.seconds)
         self.gaps.append(float(np.max(record.relative_gap)))
+        self.show(record.epoch, record.seconds)
 
-    def pace(self, pace: Pace) -> None:
-        """Take note of how far the run is."""
+    def tick(self, pace: Pace) -> None:
+        """Take note of how far the run is between records."""
         self._paces.append(pace)
         while len(self._paces) > 2 and pace.seconds - self._paces[1].seconds > _SMOOTH:
             del self._paces[0]
+        self.show(pace.epoch, pace.seconds)
+
+    def show(self, epoch: float, seconds: float) -> None:
+        """Say it, if it is time to."""
 
     def line(self, epoch: float, seconds: float) -> str:
         """All of it, after so many epochs and seconds."""
@@ -63,30 +69,7 @@ def on_terminal() -> bool:
     return sys.stderr.isatty()
 
 
-class _Told(ABC):
-    """A callback that watches, and shows what it saw."""
-
-    only_watches = True
-
-    def __init__(self, tol: float) -> None:
-        self._watch = Watch(tol)
-
-    def __call__(self, record: Record) -> None:
-        """Take a record."""
-        self._watch.take(record)
-        self._show(record.epoch, record.seconds)
-
-    def tick(self, pace: Pace) -> None:
-        """Hear how far the run is between records."""
-        self._watch.pace(pace)
-        self._show(pace.epoch, pace.seconds)
-
-    @abstractmethod
-    def _show(self, epoch: float, seconds: float) -> None:
-        """Say it, if it is time to."""
-
-
-class PlainProgress(_Told):
+class PlainProgress(Watch):
     """A callback that prints a line after 1, 2, 4, 8 ... seconds, for stderr that is a file."""
 
     def __init__(self, tol: float) -> None:
@@ -94,15 +77,16 @@ class PlainProgress(_Told):
         super().__init__(tol)
         self._next = 1.0
 
-    def _show(self, epoch: float, seconds: float) -> None:
+    def show(self, epoch: float, seconds: float) -> None:
+        """Print it when its time has come."""
         if seconds < self._next:
             return
         while self._next <= seconds:
             self._next *= 2
-        print(f"  {self._watch.line(epoch, seconds)}", file=sys.stderr, flush=True)
+        print(f"  {self.line(epoch, seconds)}", file=sys.stderr, flush=True)
 
 
-class ProgressLine(_Told):
+class ProgressLine(Watch):
     """A callback that shows the proven gap as it falls; silent unless stderr is a terminal."""
 
     def __init__(self, tol: float, title: str = "pegasos") -> None:
@@ -125,9 +109,10 @@ class ProgressLine(_Told):
         if self._status is not None:
             self._status.stop()
 
-    def _show(self, epoch: float, seconds: float) -> None:
+    def show(self, epoch: float, seconds: float) -> None:
+        """Put it in place of what was there."""
         if self._status is not None:
-            self._status.update(f"{self.title}: {self._watch.line(epoch, seconds)}")
+            self._status.update(f"{self.title}: {self.line(epoch, seconds)}")
 
 
 def _count(number: float) -> str:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar, get_args
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pegasos.certificate import Certificate
 from pegasos.run import schedule, snapshot
-from pegasos.run.history import History, Pace, Record
+from pegasos.run.history import History, Record
 from pegasos.run.interrupt import Interruption
 from pegasos.run.options import RunOptions
-from pegasos.run.outcome import Outcome, StopReason
+from pegasos.run.outcome import Outcome, StopReason, first_end
 from pegasos.run.snapshot import Lanes, Model
 from pegasos.sites.errors import PartsLostError
 from pegasos.sites.policy import P, PolicyOf
@@ -23,8 +22,13 @@ from pegasos.solvers import Choice
 from pegasos.state import Arrays, State, expect, named, under
 
 _STATE, _MONITOR, _MEMORY = "state/", "monitor/", "memory/"
+_COURSE = (
+    "certifying", "reasons", "reason", "changes", "seen_before", "steps_before", "exhausted",
+)  # fmt: skip
+"""What a checkpoint has of a run under the attribute's own name."""
 
 Asked = TypeVar("Asked")
+Q = ParamSpec("Q")
 
 
 class RunState(Generic[P]):
@@ -42,7 +46,6 @@ class RunState(Generic[P]):
     def __init__(self, problem: P, choice: Choice, options: RunOptions) -> None:
         """Nothing is trained yet."""
         self.whole, self.problem, self.options = problem, problem, options
-        self.began = time.perf_counter() if options.began is None else options.began
         self.before = 0.0  # seconds of the run before it was resumed
         self.has_duals = options.keep_duals and problem.site.here
         self.eager = options.is_eager
@@ -69,11 +72,6 @@ class RunState(Generic[P]):
         self.waiting: list[Lanes] = []
         self.trend: tuple[list[float], list[float]] = ([], [])  # epochs, gaps
 
-    def stop_reason(self) -> StopReason:
-        """What ended the first lanes that are not proven."""
-        ends = [r for r in self.reasons if r is not None and r != "converged"]
-        return ends[0] if ends else "converged"
-
     def outcome(self) -> Outcome:
         """The model that was certified last, and the run so far."""
         model = self.model
@@ -83,7 +81,7 @@ class RunState(Generic[P]):
             duals=model.duals,
             certificate=self.shown(),
             history=History(self.records),
-            stop_reason=self.stop_reason(),
+            stop_reason=first_end(self.reasons),
             seconds=self.seconds(),
             epochs=self.seen_before / self.whole.n,
             solver=self.solver,
@@ -114,17 +112,8 @@ class RunState(Generic[P]):
 
     def saved(self, *, ended: bool) -> tuple[dict[str, Any], Arrays]:
         """All that the run is, but for what it was called with."""
-        about: dict[str, Any] = {
-            "ended": ended,
-            "seconds": self.seconds(),
-            "certifying": self.certifying,
-            "reasons": self.reasons,
-            "reason": self.reason,
-            "changes": self.changes,
-            "seen_before": self.seen_before,
-            "steps_before": self.steps_before,
-            "exhausted": self.exhausted,
-        }
+        about: dict[str, Any] = {name: getattr(self, name) for name in _COURSE}
+        about |= {"ended": ended, "seconds": self.seconds()}
         arrays = self.model.arrays() | snapshot.record_arrays(self.records)
         arrays |= named(_MEMORY, self.whole.memory())
         if ended:
@@ -133,7 +122,7 @@ class RunState(Generic[P]):
         about["live"] = snapshot.lanes_values([(self.live, self.spent)])
         about["schedule"] = snapshot.schedule_values(self.schedule)
         about["trend"] = self.trend
-        state = self.despite_losses(lambda: self.policy.saved(self.problem, self.state))
+        state = self.despite_losses(self.policy.saved)
         arrays |= named(_STATE, state)
         if self.options.monitor is not None:
             arrays |= named(_MONITOR, self.options.monitor.arrays())
@@ -179,14 +168,16 @@ class RunState(Generic[P]):
         self.resumed = self.ready = True
         return False
 
-    def despite_losses(self, ask: Callable[[], Asked]) -> Asked:
+    def despite_losses(
+        self, ask: Callable[Concatenate[P, State, Q], Asked], *args: Q.args, **options: Q.kwargs
+    ) -> Asked:
         """What was asked of the site, again after each loss of parts.
 
         The model to be certified stays: any duals prove something about it.
         """
         while True:
             try:
-                return ask()
+                return ask(self.problem, self.state, *args, **options)
             except PartsLostError:
                 self.state = self.policy.stale(self.problem, self.state)
 
@@ -214,15 +205,6 @@ class RunState(Generic[P]):
         """Rows visited."""
         return self.seen_before + self.state.seen
 
-    def pace(self) -> Pace:
-        """How far the run is."""
-        row_bytes = self.whole.row_bytes
-        return Pace(self.seen() / self.whole.n, self.seconds(), self.seen(), row_bytes)
-
     def seconds(self) -> float:
         """Since it began, those before it was resumed included."""
-        return self.before + self.elapsed()
-
-    def elapsed(self) -> float:
-        """Seconds in this process."""
-        return time.perf_counter() - self.began
+        return self.before + self.options.seconds()

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from pegasos.run.driver import run
 from pegasos.run.history import History, Pace, Record, asked_to_stop, tick
 from pegasos.run.interrupt import Interruption
 from pegasos.run.options import RunOptions
-from pegasos.run.outcome import Outcome, StopReason
+from pegasos.run.outcome import Outcome, first_end
 from pegasos.solvers import Choice, Solver
 
 _KEPT_RECORDS = 64  # of the history: each has an entry for every problem
@@ -71,15 +72,12 @@ def run_lanes(problem: Problem, plan: Plan, options: RunOptions) -> Outcome:
     K, start = problem.lanes, options.start_duals
     inner = max(1, problem.threads // K)
 
-    def member(k: int) -> Member:
-        def make() -> tuple[Problem, Choice, float]:
-            lane = problem.take(np.array([k]), inner)
-            return lane, *plan(lane)
-
-        return make
+    def member(k: int) -> tuple[Problem, Choice, float]:
+        lane = problem.take(np.array([k]), inner)
+        return lane, *plan(lane)
 
     members = Members(
-        make=[member(k) for k in range(K)],
+        make=[partial(member, k) for k in range(K)],
         rows=problem.n,
         untrained=problem.at_zero,
         threads=problem.threads,
@@ -192,33 +190,43 @@ def in_chains(
     side_by_side(workers, work, workers, interruption)
 
 
+@dataclass(frozen=True)
 class _Teller:
-    """The callback of a member."""
+    """The callback of a member: it tells those of the run, one at a time, of all members."""
 
-    def __init__(self, together: _Together, k: int) -> None:
-        self.together, self.k = together, k
+    together: _Together
+    k: int
 
     def __call__(self, record: Record) -> bool:
-        return self.together.tell(self.k, record)
+        together = self.together
+        with together.lock:
+            together.note(self.k, record)
+            if not together.asked and asked_to_stop(together.callbacks, together.records[-1]):
+                together.asked = together.interruption.requested = True
+            return together.asked
 
     def tick(self, pace: Pace) -> None:
-        self.together.ticked(self.k, pace)
+        together = self.together
+        with together.lock:
+            epoch, seen = together.visited(self.k, pace.examples)
+            tick(together.callbacks, Pace(epoch, pace.seconds, seen, pace.row_bytes))
 
 
+@dataclass
 class _Together:
-    def __init__(
-        self,
-        members: Members,
-        options: RunOptions,
-        interruption: Interruption,
-        keep: Callable[[int, Outcome], None],
-    ) -> None:
-        self.members, self.options, self.size = members, options, len(members.make)
-        self.interruption, self.keep, self.callbacks = interruption, keep, options.callbacks
-        self.lock = threading.Lock()
-        self.ends: list[Outcome | None] = [None] * self.size
-        self.proof = Certificate.untrained(members.untrained)
-        self.seen = np.zeros(self.size, dtype=np.int64)
+    """What members of a run share, and what they have come to."""
+
+    members: Members
+    options: RunOptions
+    interruption: Interruption
+    keep: Callable[[int, Outcome], None]
+
+    def __post_init__(self) -> None:
+        size = len(self.members.make)
+        self.callbacks, self.lock = self.options.callbacks, threading.Lock()
+        self.ends: list[Outcome | None] = [None] * size
+        self.proof = Certificate.untrained(self.members.untrained)
+        self.seen = np.zeros(size, dtype=np.int64)
         self.records: list[Record] = []
         self.asked = False
 
@@ -229,13 +237,8 @@ class _Together:
         problem, choice, tol = self.members.make[k]()
         start = self.members.start_duals
         tellers = (_Teller(self, k),) if self.callbacks else ()
-        own = replace(
-            self.options.heard_by(*tellers).of(f"{k}"),
-            tol=tol,
-            scalar=True,
-            start_duals=None if start is None else start[k],
-        )
-        end = run(problem, choice, own)
+        own, duals = self.options.heard_by(*tellers).of(f"{k}"), None if start is None else start[k]
+        end = run(problem, choice, replace(own, tol=tol, scalar=True, start_duals=duals))
         self.keep(k, end)
         with self.lock:
             # No empty views: those would keep the whole arrays.
@@ -245,46 +248,35 @@ class _Together:
                 for record in end.history.records[-1:]:
                     self.note(k, record)
 
-    def ticked(self, k: int, pace: Pace) -> None:
-        """Tell the callbacks how far all members are."""
-        with self.lock:
-            self.seen[k] = pace.examples
-            seen = int(self.seen.sum())
-            tick(self.callbacks, Pace(seen / self.members.rows, pace.seconds, seen, pace.row_bytes))
-
-    def tell(self, k: int, record: Record) -> bool:
-        """Call the callbacks, one at a time, with the state of all members."""
-        with self.lock:
-            self.note(k, record)
-            if self.asked:
-                return True
-            if asked_to_stop(self.callbacks, self.records[-1]):
-                self.asked = self.interruption.requested = True
-            return self.asked
-
     def note(self, k: int, record: Record) -> None:
         """Keep a record of all members, this one's new."""
         self.proof = self.proof.replaced(k, record.certificate)
-        self.seen[k] = record.examples
-        seen = int(self.seen.sum())
-        self.records.append(Record(seen / self.members.rows, record.seconds, seen, self.proof))
+        epoch, seen = self.visited(k, record.examples)
+        self.records.append(Record(epoch, record.seconds, seen, self.proof))
         if len(self.records) > 2 * _KEPT_RECORDS:
             self.records = self.records[::2]  # the newest stays
 
+    def visited(self, k: int, examples: int) -> tuple[float, int]:
+        """Epochs and rows of all members, of which this one has visited so many."""
+        self.seen[k] = examples
+        seen = int(self.seen.sum())
+        return seen / self.members.rows, seen
+
     def outcome(self) -> Outcome:
+        """Their certificates, and no model."""
+        size = len(self.ends)
         ends = [end for end in self.ends if end is not None]
-        reasons = [end.stop_reason for end in ends if end.stop_reason != "converged"]
-        reason: StopReason = reasons[0] if reasons else "converged"
+        reason = first_end(end.stop_reason for end in ends)
         if self.asked:
             reason = "callback"
-        elif len(ends) < self.size:
+        elif len(ends) < size:
             reason = "interrupted" if self.interruption.requested else "max_time"
         first = ends[0]
         names = Counter(type(end.solver).__name__ for end in ends)
         used = ", ".join(f"{name} for {count}" for name, count in names.most_common())
         return Outcome(
-            W=np.zeros((0, self.size)),
-            b=np.zeros(self.size),
+            W=np.zeros((0, size)),
+            b=np.zeros(size),
             duals=[],
             certificate=self.proof,
             history=History(self.records),
@@ -292,7 +284,7 @@ class _Together:
             seconds=self.options.seconds(),
             epochs=max(end.epochs for end in ends),
             solver=first.solver,
-            reason=f"{used} of {self.size} problems; the first: {first.reason}",
+            reason=f"{used} of {size} problems; the first: {first.reason}",
             certifying=sum(end.certifying for end in ends),
             steps=sum(end.steps for end in ends),
         )

@@ -10,16 +10,28 @@ from numpy.typing import NDArray
 
 from pegasos import _core
 from pegasos.sites.costs import DENSE, SPARSE, PassCosts
-from pegasos.sites.method import About, Arrays, DualsAt, DualsOf, Floats, Kept, RowMethod
+from pegasos.sites.method import (
+    About,
+    AnySolver,
+    Arrays,
+    Bools,
+    DualsAt,
+    DualsOf,
+    Floats,
+    Kept,
+    RowMethod,
+)
 from pegasos.sites.passes import Passes
 
 if TYPE_CHECKING:
     from pegasos.certificate import GapSums
     from pegasos.problem import Problem
     from pegasos.rows import Rows
-    from pegasos.sites.policy import Policy
+    from pegasos.sites.policy import PolicyOf
 
 Ranges = list[tuple[int, int]]
+Part = tuple[_core.Problem, int, int]
+"""The core's problem that has rows, and where they are in it."""
 Begun = tuple[Arrays, Any]
 
 
@@ -45,7 +57,7 @@ class Site(ABC):
         """How many times as quick as on a core a pass is, roughly."""
         return 1.0
 
-    def ranges(self, problem: Problem, *, matrix: bool = False) -> Ranges:  # noqa: ARG002
+    def ranges(self, problem: Problem, *, matrix: bool = False) -> Ranges:
         """Ranges of rows that a second-order solver visits at once; shorter for a ``matrix``."""
         return [(0, problem.n)]
 
@@ -53,15 +65,17 @@ class Site(ABC):
         """Ranges of rows between two looks at the keyboard while a certificate is made."""
         return self.ranges(problem)
 
-    def refusal(self, solver: Any) -> str | None:  # noqa: ARG002 - most run all
+    def refusal(self, solver: AnySolver) -> str | None:
         """Why it does not run a solver, in words to users; None: it does."""
         return None
 
-    def policy(self, solver: Policy) -> Policy:
+    def policy(self, solver: PolicyOf[Problem]) -> PolicyOf[Problem]:
         """What the driver runs for a solver: itself, or how its walks over rows combine here."""
         return solver
 
-    def discourages(self, solver: Any, problem: Problem, tol: float, epochs: float) -> str | None:  # noqa: ARG002
+    def discourages(
+        self, solver: AnySolver, problem: Problem, tol: float, epochs: float
+    ) -> str | None:
         """Why ``auto`` should not begin with a solver; None: it should.
 
         What would take over costs ``epochs`` of its passes.
@@ -72,7 +86,7 @@ class Site(ABC):
         """What ``auto`` chooses by."""
         return DENSE if self.dense(rows) else SPARSE
 
-    def of_lanes(self, lanes: NDArray[np.intp]) -> Site:  # noqa: ARG002 - most keep nothing of them
+    def of_lanes(self, lanes: NDArray[np.intp]) -> Site:
         """The site of some of the lanes."""
         return self
 
@@ -80,7 +94,7 @@ class Site(ABC):
         """(K,) sums of c over y = +1 and over y = -1, where labels are not here; else None."""
         return None
 
-    def told(self, problem: Problem) -> str:  # noqa: ARG002
+    def told(self, problem: Problem) -> str:
         """Of rows that cannot be visited: why ``auto`` chooses among second-order solvers."""
         return f"rows {self.where}"
 
@@ -100,15 +114,17 @@ class Site(ABC):
         problem: Problem,
         lo: int,
         hi: int,
-        only: NDArray[np.bool_] | None = None,
+        only: Bools | None = None,
         ahead: int | None = None,
-    ) -> tuple[_core.Problem, int, int]:
-        """The core's problem that has rows lo..hi-1, and where they are in it.
+    ) -> Part:
+        """The part that has rows lo..hi-1: of rows in memory, all of them.
 
         ``only`` some of the rows need be right; the part that begins with row ``ahead`` (hi, if
         None) is asked for next.
         """
-        raise NotImplementedError(f"rows stay {self.where}")
+        if not self.in_memory:
+            raise NotImplementedError(f"rows stay {self.where}")
+        return problem.core, lo, hi
 
     def inward(self, W: Floats) -> Floats:
         """Weights (d + 1, ...) as they meet what parts hold."""
@@ -118,39 +134,31 @@ class Site(ABC):
         """Sums over what parts hold (d + 1, ...) become those over rows, in place."""
 
     # Second-order solvers.
-    def worth_certifying(self, method: RowMethod) -> float:  # noqa: ARG002
+    def worth_certifying(self, method: RowMethod) -> float:
         """Times tol: what an estimate of a method has to be within to be worth a certificate."""
         return Passes.worth_certifying
 
-    def lanes_at_once(self, method: RowMethod, problem: Problem) -> int:  # noqa: ARG002
+    def lanes_at_once(self, method: RowMethod, problem: Problem) -> int:
         """How many lanes the passes of a method take together."""
         return 1
 
-    def begin(self, method: RowMethod, problem: Problem, about: About, seed: int) -> Begun:  # noqa: ARG002
+    def begin(self, method: RowMethod, problem: Problem, about: About, seed: int) -> Begun:
         """Make the rows' variables at the start of a run: arrays of its state, and what stays."""
         return {"rows": method.begin(problem, about)}, None
 
     @abstractmethod
-    def passes(
-        self,
-        method: RowMethod,
-        problem: Problem,
-        state: Kept,
-        about: About,
-        *,
-        swapped: bool = False,
-    ) -> Passes:
+    def passes(self, method: RowMethod, problem: Problem, state: Kept, about: About) -> Passes:
         """Go on with a run."""
 
     def duals(self, method: RowMethod, problem: Problem, state: Kept, at: Floats) -> DualsOf:
         """The duals of a run, read off the rows' variables with ``at``."""
         return DualsAt(method, problem, state, at)
 
-    def saved(self, method: RowMethod, problem: Problem, state: Kept) -> Arrays:  # noqa: ARG002
+    def saved(self, method: RowMethod, problem: Problem, state: Kept) -> Arrays:
         """What a checkpoint keeps of ``state.there``."""
         return {}
 
-    def resumed(self, method: RowMethod, problem: Problem, about: About, arrays: Arrays) -> Any:  # noqa: ARG002
+    def resumed(self, method: RowMethod, problem: Problem, about: About, arrays: Arrays) -> Any:
         """What stays of a run that goes on, from what ``saved`` gave; ``about`` as in ``begin``.
 
         ValueError if the arrays can be no run's.
@@ -170,6 +178,6 @@ class Site(ABC):
     def remember(self, problem: Problem, arrays: Arrays) -> None:  # noqa: B027
         """Take that back; ValueError if the arrays can be no run's."""
 
-    def keep(self, there: Any, problem: Problem, lanes: NDArray[np.intp]) -> Any:  # noqa: ARG002
+    def keep(self, there: Any, problem: Problem, lanes: NDArray[np.intp]) -> Any:
         """Of what it keeps of a run, that of some lanes, those of ``problem``."""
         return there

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from functools import cached_property
 from itertools import pairwise
 from queue import Queue
 from threading import Thread
@@ -18,6 +17,7 @@ from pegasos.data.dataset import Chunks, Data
 from pegasos.rows import Rows, as_rows
 from pegasos.sites import Blocks
 from pegasos.sites.base import Ranges
+from pegasos.sites.method import Bools
 from pegasos.util import sparse
 from pegasos.util.checksums import of_arrays, of_rows
 
@@ -55,6 +55,7 @@ class ChunkRows(Blocks):
         if not sizes:
             raise ValueError("there are no rows to train on")
         self._ends = np.concatenate([[0], np.cumsum(sizes)])
+        self._ranges = list(pairwise(self._ends.tolist()))
         self._norms = np.concatenate(norms)
         self.y = _joined("labels", labels)
         self.sample_weight = _joined("sample weights", weights)
@@ -77,10 +78,6 @@ class ChunkRows(Blocks):
         """Stored values."""
         return self.values
 
-    @cached_property
-    def _ranges(self) -> Ranges:
-        return list(pairwise(self._ends.tolist()))
-
     @property
     def stored(self) -> tuple[float, float, int]:
         """Values and bytes of a row, on average, and values of the longest."""
@@ -96,13 +93,7 @@ class ChunkRows(Blocks):
         """The rows of each block."""
         return self._ranges
 
-    def block(
-        self,
-        lo: int,
-        hi: int,
-        workers: int,  # noqa: ARG002
-        only: NDArray[np.bool_] | None = None,  # noqa: ARG002
-    ) -> Any:
+    def block(self, lo: int, hi: int, workers: int, only: Bools | None = None) -> Any:
         """The rows of a block."""
         number = self._number(lo)
         X = self._ahead.take(number).X
@@ -115,9 +106,7 @@ class ChunkRows(Blocks):
             return make_csr(X.data, X.indices, X.indptr, self.features)
         return X
 
-    def rows(
-        self, lo: int, hi: int, bias: float, workers: int, only: NDArray[np.bool_] | None = None
-    ) -> Rows:
+    def rows(self, lo: int, hi: int, bias: float, workers: int, only: Bools | None = None) -> Rows:
         """The rows of a block; kept where that takes no memory."""
         key = lo, bias
         if key in self._kept:

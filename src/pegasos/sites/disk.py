@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -12,9 +11,9 @@ from numpy.typing import NDArray
 from pegasos import _core
 from pegasos.data.dataset import ALIGNED
 from pegasos.rows import Rows, block_rows
-from pegasos.sites.base import Ranges, Site
-from pegasos.sites.method import About, Bools, Floats, Kept, RowMethod
-from pegasos.sites.passes import NONE, Passes, matrix_of, one_lane, vectors_of
+from pegasos.sites.base import Part, Ranges, Site
+from pegasos.sites.method import About, AnySolver, Bools, Floats, Kept, RowMethod
+from pegasos.sites.passes import LocalPasses, Passes, matrix_of, vectors_of
 from pegasos.util.checksums import of_arrays, of_rows
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ class Blocks(Site):
         """The rows of each part."""
 
     @abstractmethod
-    def block(self, lo: int, hi: int, workers: int, only: NDArray[np.bool_] | None = None) -> Any:
+    def block(self, lo: int, hi: int, workers: int, only: Bools | None = None) -> Any:
         """z of the rows of a part, dense or CSR; ``only`` some need be right."""
 
     @abstractmethod
@@ -67,11 +66,6 @@ class Blocks(Site):
         """Stored values."""
         return self.shape[0] * self.shape[1]
 
-    @property
-    def aligned(self) -> bool:
-        """Whether every part begins at a multiple of ``pegasos.data.dataset.ALIGNED`` rows."""
-        return all(lo % ALIGNED == 0 for lo, _ in self.parts())
-
     def checksum(self) -> int:
         """CRC-32 of all rows, which a checkpoint is compared by."""
         parts = [of_rows(self.block(lo, hi, 1)) for lo, hi in self.parts()]
@@ -88,9 +82,7 @@ class Blocks(Site):
         """Whether parts are arrays."""
         return True
 
-    def rows(
-        self, lo: int, hi: int, bias: float, workers: int, only: NDArray[np.bool_] | None = None
-    ) -> Rows:
+    def rows(self, lo: int, hi: int, bias: float, workers: int, only: Bools | None = None) -> Rows:
         """A part as the core takes it, with a constant feature."""
         return block_rows(self.block(lo, hi, workers, only), bias)
 
@@ -105,15 +97,15 @@ class Blocks(Site):
         return Rows(core, self.norm_bounds() + bias**2, *self.stored, None, self.condition())
 
     # As a site.
-    def dense(self, rows: Rows) -> bool:  # noqa: ARG002
+    def dense(self, rows: Rows) -> bool:
         """Whether parts are arrays."""
         return self.of_arrays
 
-    def ranges(self, problem: Problem, *, matrix: bool = False) -> Ranges:  # noqa: ARG002
+    def ranges(self, problem: Problem, *, matrix: bool = False) -> Ranges:
         """The parts."""
         return self.parts()
 
-    def told(self, problem: Problem) -> str:  # noqa: ARG002
+    def told(self, problem: Problem) -> str:
         """Where features are not what parts hold."""
         return "features are made by blocks"
 
@@ -124,10 +116,10 @@ class Blocks(Site):
 
     @property
     def samples(self) -> bool:
-        """Samples are of eight consecutive rows: parts have to begin with one."""
-        return self.aligned
+        """Samples are of eight consecutive rows: parts have to begin with one, at ``ALIGNED``."""
+        return all(lo % ALIGNED == 0 for lo, _ in self.parts())
 
-    def refusal(self, solver: Any) -> str | None:
+    def refusal(self, solver: AnySolver) -> str | None:
         """Some keep lists of all rows, or need norms that are exact."""
         name = type(solver).__name__
         if not solver.by_blocks:
@@ -145,9 +137,9 @@ class Blocks(Site):
         problem: Problem,
         lo: int,
         hi: int,
-        only: NDArray[np.bool_] | None = None,
+        only: Bools | None = None,
         ahead: int | None = None,
-    ) -> tuple[_core.Problem, int, int]:
+    ) -> Part:
         """One of the parts, made or read now."""
         block = self.rows(lo, hi, problem.bias, problem.threads, only)
         self.expect((hi if ahead is None else ahead) % problem.n)
@@ -164,95 +156,57 @@ class Blocks(Site):
         if self.transform is not None:
             U[:-1] = self.transform.T @ U[:-1]
 
-    def passes(
-        self,
-        method: RowMethod,
-        problem: Problem,
-        state: Kept,
-        about: About,
-        *,
-        swapped: bool = False,
-    ) -> Passes:
+    def passes(self, method: RowMethod, problem: Problem, state: Kept, about: About) -> Passes:
         """Each reads the parts anew."""
-        return PartPasses(self, problem, method, state, about, swapped=swapped)
+        return PartPasses(problem, method, state, about)
 
 
-class PartPasses(Passes):
+class PartPasses(LocalPasses):
     """Those of one lane over rows that come by parts; the variables of all rows are here."""
 
-    def __init__(
-        self,
-        site: Blocks,
-        problem: Problem,
-        method: RowMethod,
-        state: Kept,
-        about: About,
-        *,
-        swapped: bool,
-    ) -> None:
-        """Go on with a run."""
-        super().__init__(problem, method, state, about)
-        self.site, self.variables, self.swapped = site, state.arrays["rows"], swapped
-
-    def ask(
-        self, name: str, lo: int, hi: int, into: Mapping[str, Floats] = NONE, /, **arguments: Any
-    ) -> None:
-        """Read the part, and add what was found of it."""
-        what, lanes = self.method.passes[name], self.method.lanes
-        given = {a: one_lane(arguments[a]) if lanes else arguments[a] for a in what.takes}
-        sums = self.added_to(what, into)
+    def call(self, name: str, lo: int, hi: int, given: list[Any], sums: list[Floats]) -> Any:
+        """Read the part, if the pass reads rows."""
+        what, site = self.method.passes[name], self.problem.site
         if not what.reads:
-            core = self.method.open(
-                self.problem.core, self.variables, self.about, swapped=self.swapped
-            )
-            found = getattr(core, name)(lo, hi, *given.values(), *sums.values())
-        else:
-            found = self._read(name, lo, hi, given, sums)
-        what.collect(found, into, lanes=lanes)
-
-    def _read(
-        self, name: str, lo: int, hi: int, given: dict[str, Any], sums: dict[str, Floats]
-    ) -> Any:
-        what = self.method.passes[name]
-        only = None
+            return super().call(name, lo, hi, given, sums)
+        arguments, only = dict(zip(what.takes, given, strict=True)), None
         if what.only is not None:
-            only = what.only(self.problem, self.variables, lo, hi, given)
-        core, first, last = self.site.part(self.problem, lo, hi, only)
+            only = what.only(self.problem, self.variables, lo, hi, arguments)
+        core, first, last = site.part(self.problem, lo, hi, only)
         here = np.ascontiguousarray(self.variables[:, lo:hi])
-        passes = self.method.open(core, here, self.about, swapped=self.swapped)
+        passes = self.method.open(core, here, self.about)
         for a in what.weights:
-            given[a] = np.ascontiguousarray(self.site.inward(given[a]))
+            arguments[a] = np.ascontiguousarray(site.inward(arguments[a]))
         # Vectors are summed up apart from what was there; the matrix is of what parts hold until
         # it is factored.
-        vectors = {a: vectors_of(v) if a == what.matrix else v for a, v in sums.items()}
-        before = {a: v.copy() for a, v in vectors.items()}
-        for v in vectors.values():
+        adds = zip(what.adds, sums, strict=True)
+        vectors = [vectors_of(v) if a == what.matrix else v for a, v in adds]
+        before = [v.copy() for v in vectors]
+        for v in vectors:
             v[...] = 0.0
-        found = getattr(passes, name)(first, last, *given.values(), *sums.values())
+        found = getattr(passes, name)(first, last, *arguments.values(), *sums)
         self.variables[:, lo:hi] = here
-        for a, v in vectors.items():
+        for v, old in zip(vectors, before, strict=True):
             columns = np.ascontiguousarray(np.atleast_2d(v).T)
-            self.site.outward(columns)
-            v[...] = before[a] + columns.T.reshape(v.shape)
+            site.outward(columns)
+            v[...] = old + columns.T.reshape(v.shape)
         return found
 
     def factor(
         self, s: Floats, *, whole: Floats | None = None, last: Floats | None = None
     ) -> Bools:
         """The matrix of rows, in its upper triangle, is made from that of what parts hold."""
-        if self.site.transform is not None:
+        site = self.problem.site
+        if not site.has_rows:
             matrix = matrix_of(self.sums)
             square = np.triu(matrix) + np.triu(matrix, 1).T
-            self.site.outward(square)
+            site.outward(square)
             square = np.ascontiguousarray(square.T)
-            self.site.outward(square)
+            site.outward(square)
             matrix[...] = square
         return super().factor(s, whole=whole, last=last)
 
-    def swap(self, lanes: Bools) -> None:  # noqa: ARG002 - there is but one
-        """The other direction becomes the one in hand."""
-        self.swapped = not self.swapped
-
-    def restart(self) -> None:
-        """The rows' variables become those of the start."""
-        self.method.restart(self.problem, self.about, self.variables)
+    def swap(self, lanes: Bools) -> None:
+        """The other direction becomes the one in hand, of the parts to come, too."""
+        super().swap(lanes)
+        self.about = {**self.about, "swapped": not self.about["swapped"]}

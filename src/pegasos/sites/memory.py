@@ -5,10 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
-from pegasos import _core
 from pegasos.sites.base import Ranges, Site
 from pegasos.sites.method import About, Kept, RowMethod
 from pegasos.sites.passes import LocalPasses, Passes
@@ -51,8 +47,7 @@ class Memory(Site):
         if matrix:
             products = size**2 * (_SPARSE_PRODUCTS if sparse else 1)
             most = min(most, self.range_products / max(1.0, products))
-        step = max(64, int(most))
-        return [(lo, min(n, lo + step)) for lo in range(0, n, step)]
+        return _ranges(n, max(64, int(most)))
 
     def certified_at_once(self, problem: Problem) -> Ranges:
         """About 10 ms of work each: a function of the problem's shape alone."""
@@ -61,31 +56,15 @@ class Memory(Site):
         # Starting threads takes a while.
         share = 1 if problem.threads == 1 else 4 * problem.threads
         most = min(share * self.certified_values / values, self.certified_duals / lanes)
-        step = max(1, int(most))
-        return [(lo, min(n, lo + step)) for lo in range(0, n, step)]
+        return _ranges(n, max(1, int(most)))
 
-    def part(
-        self,
-        problem: Problem,
-        lo: int,
-        hi: int,
-        only: NDArray[np.bool_] | None = None,  # noqa: ARG002 - all are here
-        ahead: int | None = None,  # noqa: ARG002
-    ) -> tuple[_core.Problem, int, int]:
-        """All rows are one part."""
-        return problem.core, lo, hi
-
-    def passes(
-        self,
-        method: RowMethod,
-        problem: Problem,
-        state: Kept,
-        about: About,
-        *,
-        swapped: bool = False,
-    ) -> Passes:
+    def passes(self, method: RowMethod, problem: Problem, state: Kept, about: About) -> Passes:
         """Calls of the core."""
-        return LocalPasses(problem, method, state, about, swapped=swapped)
+        return LocalPasses(problem, method, state, about)
+
+
+def _ranges(n: int, step: int) -> Ranges:
+    return [(lo, min(n, lo + step)) for lo in range(0, n, step)]
 
 
 MEMORY = Memory()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pegasos import _core
 
@@ -19,7 +19,10 @@ Floats = NDArray[np.float64]
 Arrays = dict[str, NDArray[Any]]
 Bools = NDArray[np.bool_]
 About = Mapping[str, Any]
-"""What all parts have to know of a run before its first pass, by name."""
+"""What all parts have to know of a run before its first pass, by name.
+
+Of a run that goes on, ``swapped``: two directions have changed places.
+"""
 
 DualsOf = Callable[[int, int], Floats]
 """Duals of rows lo..hi-1 as an (hi - lo, K) array."""
@@ -59,24 +62,19 @@ class Pass:
                 return reply.how
         return "sum"
 
-    def collect(self, found: Any, into: Mapping[str, Floats], *, lanes: bool) -> None:
-        """Merge what the core returned into arrays by the replies' names, in place."""
-        if not self.replies:
-            return
-        numbers = np.array(found, dtype=np.float64, ndmin=1)
-        if lanes:
-            numbers = numbers[:, None]
+    def collect(self, found: Any, into: Mapping[str, Floats]) -> None:
+        """Merge the numbers that the core returned into arrays by the replies' names, in place."""
         if len(self.replies) == 1:
             name, how, _ = self.replies[0]
-            merge_into(how, into[name], numbers)
+            merge_into(how, into[name], found)
             return
         at = 0
         for name, how, size in self.replies:
-            merge_into(how, into[name], numbers[at : at + size])
+            merge_into(how, into[name], found[at : at + size])
             at += size
 
 
-def merge_into(how: Merge, total: Floats, more: Floats) -> None:
+def merge_into(how: Merge, total: Floats, more: ArrayLike) -> None:
     """Make ``total`` that of one more part."""
     COMBINE[how](total, more, out=total)
 
@@ -96,6 +94,14 @@ class Kept(Protocol):
     @property
     def there(self) -> Any:
         """What the site itself keeps of the run; None where the arrays are all."""
+
+
+class AnySolver(Protocol):
+    """What a site asks of a solver before it runs it."""
+
+    name: ClassVar[str]
+    by_blocks: ClassVar[bool]  # trains on rows that come a part at a time
+    by_passes: ClassVar[bool]  # asks for nothing but passes over rows
 
 
 class RowMethod(ABC):
@@ -119,10 +125,8 @@ class RowMethod(ABC):
         variables[...] = self.begin(problem, about)
 
     @abstractmethod
-    def open(
-        self, core: _core.Problem, variables: Floats, about: About, *, swapped: bool = False
-    ) -> Any:
-        """The core's passes over these rows; ``swapped``: directions have changed places."""
+    def open(self, core: _core.Problem, variables: Floats, about: About) -> Any:
+        """The core's passes over these rows."""
 
     @abstractmethod
     def duals(self, problem: Problem, variables: Floats, at: float, lo: int, hi: int) -> Floats:

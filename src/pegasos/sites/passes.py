@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from pegasos.sites import matrices
-from pegasos.sites.method import About, Bools, Floats, Kept, Pass, RowMethod
+from pegasos import _core
+from pegasos.sites.method import About, Bools, Floats, Kept, RowMethod
 
 if TYPE_CHECKING:
     from pegasos.problem import Problem
 
 NONE: Mapping[str, Any] = {}
 """Nothing to merge into: what a pass that replies with nothing is asked with."""
+
+_SHARED = 2048  # rows of a matrix that threads factor together: they wait for each other often
 
 
 class Passes(ABC):
@@ -54,13 +56,6 @@ class Passes(ABC):
     def restart(self) -> None:
         """The rows' variables become those of the start."""
 
-    def added_to(self, what: Pass, into: Mapping[str, Floats]) -> dict[str, Floats]:
-        """The arrays that a pass over one lane adds to; the matrix is the site's own."""
-        own = {a: self.sums if a == what.matrix else into[a] for a in what.adds}
-        if self.method.lanes:
-            own = {a: v if a == what.matrix else v[..., 0] for a, v in own.items()}
-        return own
-
     def begin_matrix(self) -> None:
         """The matrix becomes 0."""
         matrix_of(self.sums)[...] = 0.0
@@ -79,8 +74,8 @@ class Passes(ABC):
         elif last is not None:
             entry = float(last[0])
         if self.factored is None:
-            self.factored = matrices.empty_factor(len(matrix))
-        found = matrices.factor(matrix, float(s[0]), entry, self.problem.threads, self.factored)
+            self.factored = np.zeros(_core.factor_size(len(matrix)))
+        found = factor(matrix, float(s[0]), entry, self.problem.threads, self.factored)
         return np.array([found])
 
     def solve(self, rhs: Floats, free: bool, direction: Floats) -> Floats:
@@ -88,13 +83,13 @@ class Passes(ABC):
         assert self.factored is not None
         if self.method.lanes:
             rhs, direction = np.ascontiguousarray(rhs[:, 0]), direction[:, 0]
-        return np.array([matrices.solve(self.factored, rhs, free, direction)])
+        return np.array([solve(self.factored, rhs, free, direction)])
 
     def sharpen(self) -> bool:
         """Make matrices more exact from now on; False if they are as exact as can be."""
         return False
 
-    def astray(self, done: bool) -> bool:  # noqa: ARG002 - most look at all rows
+    def astray(self, done: bool) -> bool:
         """Whether all rows have to be looked at anew; ``done``: nothing more comes of the others.
 
         A site may look at some rows only, where that steers as well.
@@ -109,33 +104,28 @@ class Passes(ABC):
 class LocalPasses(Passes):
     """Those of one lane over rows in this process."""
 
-    def __init__(
-        self,
-        problem: Problem,
-        method: RowMethod,
-        state: Kept,
-        about: About,
-        *,
-        swapped: bool = False,
-    ) -> None:
+    def __init__(self, problem: Problem, method: RowMethod, state: Kept, about: About) -> None:
         """Go on with the variables of the run's state."""
         super().__init__(problem, method, state, about)
         self.variables = state.arrays["rows"]
-        self.core = method.open(problem.core, self.variables, about, swapped=swapped)
+        self.core = method.open(problem.core, self.variables, about)
 
     def ask(
         self, name: str, lo: int, hi: int, into: Mapping[str, Floats] = NONE, /, **arguments: Any
     ) -> None:
         """One call of the core, which adds to the arrays themselves."""
-        what, lanes = self.method.passes[name], self.method.lanes
+        what = self.method.passes[name]
+        if self.method.lanes:
+            arguments, into = one_lane(arguments), one_lane(into)
         given = [arguments[a] for a in what.takes]
-        if lanes:
-            given = [one_lane(a) for a in given]
-        if what.adds:
-            given += self.added_to(what, into).values()
-        what.collect(getattr(self.core, name)(lo, hi, *given), into, lanes=lanes)
+        sums = [self.sums if a == what.matrix else into[a] for a in what.adds]
+        what.collect(self.call(name, lo, hi, given, sums), into)
 
-    def swap(self, lanes: Bools) -> None:  # noqa: ARG002 - there is but one
+    def call(self, name: str, lo: int, hi: int, given: list[Any], sums: list[Floats]) -> Any:
+        """What the core finds."""
+        return getattr(self.core, name)(lo, hi, *given, *sums)
+
+    def swap(self, lanes: Bools) -> None:
         """The other direction becomes the one in hand."""
         self.core.swap()
 
@@ -144,9 +134,9 @@ class LocalPasses(Passes):
         self.method.restart(self.problem, self.about, self.variables)
 
 
-def one_lane(argument: Any) -> Any:
-    """An argument as the core takes it, which trains one lane: without the axis of lanes."""
-    return argument[..., 0] if isinstance(argument, np.ndarray) else argument
+def one_lane(arrays: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments or results as the core has them, which trains one lane: without the last axis."""
+    return {a: v[..., 0] if isinstance(v, np.ndarray) else v for a, v in arrays.items()}
 
 
 def matrix_of(sums: Floats) -> Floats:
@@ -157,3 +147,34 @@ def matrix_of(sums: Floats) -> Floats:
 def vectors_of(sums: Floats) -> Floats:
     """The vectors below it."""
     return sums[sums.shape[1] :]
+
+
+def factor(gram: Floats, s: float, intercept: float | None, threads: int, out: Floats) -> bool:
+    """Cholesky factor of gram (its upper triangle) + s I; False if there is none.
+
+    ``intercept`` is added instead of s to the last entry, if that is a free intercept's. A matrix
+    that is not positive definite is lifted a little.
+    """
+    last = s if intercept is None else intercept
+    threads = threads if len(gram) >= _SHARED else 1
+    lift = 0.0
+    while lift < 1:
+        if _core.cholesky(gram, s, last, lift, threads, out):
+            return True
+        lift = max(1e-14, 100 * lift)
+    return False
+
+
+def solve(factored: Floats, rhs: Floats, free: bool, direction: Floats) -> float:
+    """Write the solution as (dw, db), with d + 1 weights; rhs . solution, NaN if it is not finite.
+
+    A free intercept is the last of the unknowns, and no weight then.
+    """
+    solution = np.empty_like(rhs)
+    _core.cholesky_solve(factored, rhs, solution)
+    if not np.isfinite(solution).all():
+        return float("nan")
+    direction[:-1], direction[-1] = solution, 0.0
+    if free:
+        direction[-2:] = 0.0, solution[-1]
+    return float(rhs @ solution)

@@ -32,7 +32,7 @@ class Place(Protocol):
     def certified_at_once(self, problem: Any) -> list[tuple[int, int]]:
         """Ranges of rows between two looks at the keyboard while a certificate is made."""
 
-    def policy(self, solver: Any) -> Any:
+    def policy(self, solver: PolicyOf[Any]) -> PolicyOf[Any]:
         """What is run for a solver: that one, or how its work is combined here."""
 
 
@@ -106,11 +106,11 @@ class PolicyOf(ABC, Generic[P]):
         """How many lanes are trained together."""
         return 1 if self.lanes_apart else problem.lanes
 
-    def aimed_at(self, tol: float) -> Self:  # noqa: ARG002 - most are the same for any
+    def aimed_at(self, tol: float) -> Self:
         """The same for a run that ends when a gap of ``tol`` is proven."""
         return self
 
-    def stops_itself(self, problem: P) -> bool:  # noqa: ARG002
+    def stops_itself(self, problem: P) -> bool:
         """Whether ``advance`` stops by itself where tol may be met: estimates are asked rarely."""
         return False
 
@@ -118,7 +118,7 @@ class PolicyOf(ABC, Generic[P]):
     def fields(self, problem: P) -> tuple[Field, ...]:
         """The arrays that its state consists of."""
 
-    def start(self, problem: P, seed: int, duals: Floats | None = None) -> State:  # noqa: ARG002
+    def start(self, problem: P, seed: int, duals: Floats | None = None) -> State:
         """The state before the first step; ``duals`` only where ``warm_starts``."""
         return State.begin(problem.sizes, self.fields(problem), seed=seed)
 
@@ -147,14 +147,14 @@ class PolicyOf(ABC, Generic[P]):
     ) -> tuple[Certificate, Floats] | None:
         """The certificate of W, b and the duals, and the b it is for; None if given up."""
 
-    def estimate(self, problem: P, state: State) -> Floats | None:  # noqa: ARG002
+    def estimate(self, problem: P, state: State) -> Floats | None:
         """A cheap guess of each lane's relative gap at a pause, or None.
 
         It only decides when a certificate is worth a pass over the data.
         """
         return None
 
-    def wants_certificate(self, problem: P, state: State) -> bool | None:  # noqa: ARG002
+    def wants_certificate(self, problem: P, state: State) -> bool | None:
         """Whether its next step waits for a certificate; None: estimates and a schedule decide."""
         return None
 
@@ -162,11 +162,11 @@ class PolicyOf(ABC, Generic[P]):
         """Per lane: is what is not proven by this certificate not to be had in float64?"""
         return np.asarray(certificate.exhausted(tol))
 
-    def worth_certifying(self, problem: P, state: State) -> float:  # noqa: ARG002
+    def worth_certifying(self, problem: P, state: State) -> float:
         """Times tol: what an estimate has to be within to be worth a certificate."""
         return 1.2
 
-    def stalled(self, problem: P, state: State) -> bool:  # noqa: ARG002
+    def stalled(self, problem: P, state: State) -> bool:
         """Whether float64 has no more digits to give: further steps would gain nothing."""
         return False
 
@@ -192,7 +192,7 @@ class PolicyOf(ABC, Generic[P]):
         """What a checkpoint keeps of a state; what a site keeps of it is named ``there/...``."""
         return state.arrays | named(_THERE, self.saved_there(problem, state))
 
-    def saved_there(self, problem: P, state: State) -> Arrays:  # noqa: ARG002 - most are arrays
+    def saved_there(self, problem: P, state: State) -> Arrays:
         """What a checkpoint keeps of ``state.there``."""
         return {}
 
@@ -202,11 +202,11 @@ class PolicyOf(ABC, Generic[P]):
         own = {name: array for name, array in arrays.items() if not name.startswith(_THERE)}
         state = State.resume(problem.sizes, self.fields(problem), own)
         state = replace(state, there=self.resumed_there(problem, there))
-        if problem.site.here:  # elsewhere the site checks what it takes back
+        if "rows" in problem.sizes:  # elsewhere the site checks what it takes back
             self.check_duals(problem, self.duals(problem, state))
         return state
 
-    def resumed_there(self, problem: P, arrays: Arrays) -> Any:  # noqa: ARG002
+    def resumed_there(self, problem: P, arrays: Arrays) -> Any:
         """``state.there`` from what was saved of it; ValueError if that can be no run's."""
         for name in arrays:
             raise ValueError(f"no such run has {_THERE}{name}")

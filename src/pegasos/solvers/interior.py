@@ -125,9 +125,8 @@ class InteriorPoint(normal.SecondOrder):
 
     def passes(self, problem: Problem, state: State) -> Passes:
         """The passes over the rows that an iteration is made of."""
-        swapped = bool(state["flags"][SWAPPED, 0])
-        about = {"share": state["share"]}
-        return problem.site.passes(ROWS, problem, state, about, swapped=swapped)
+        about = {"share": state["share"], "swapped": bool(state["flags"][SWAPPED, 0])}
+        return problem.site.passes(ROWS, problem, state, about)
 
     def advance(
         self, problem: Problem, state: State, *, work: int, stop_seen: int, stop_steps: int

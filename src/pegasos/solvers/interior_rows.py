@@ -74,12 +74,10 @@ class InteriorRows(RowMethod):
         rows[2] = rows[3] = slack * problem.unit[0]
         return rows
 
-    def open(
-        self, core: _core.Problem, variables: Floats, about: About, *, swapped: bool = False
-    ) -> Any:
+    def open(self, core: _core.Problem, variables: Floats, about: About) -> Any:
         """Products a r are aimed at a share of mu."""
         passes = _core.Interior(core, variables, float(about["share"][0]))
-        if swapped:
+        if about.get("swapped"):
             passes.swap()
         return passes
 

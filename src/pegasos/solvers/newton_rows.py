@@ -89,14 +89,7 @@ class NewtonRows(RowMethod):
         """Those again; changes are of the next direction."""
         variables[0] = problem.offsets()[:, 0]
 
-    def open(
-        self,
-        core: _core.Problem,
-        variables: Floats,
-        about: About,  # noqa: ARG002
-        *,
-        swapped: bool = False,  # noqa: ARG002 - there is one direction
-    ) -> Any:
+    def open(self, core: _core.Problem, variables: Floats, about: About) -> Any:  # noqa: ARG002
         """The core's passes."""
         return _core.Newton(core, variables)
 

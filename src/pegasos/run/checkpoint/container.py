@@ -18,14 +18,15 @@ import os
 import struct
 import zlib
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pegasos.run.checkpoint.errors import CheckpointError
+from pegasos.run.checkpoint import CheckpointError
 from pegasos.util.atomic import atomic_write
 
 SEPARATOR = "|"
@@ -46,7 +47,7 @@ class _Entry:
     name: str
     dtype: str
     shape: tuple[int, ...]
-    order: str  # C or F
+    order: Literal["C", "F"]
     crc: int
     offset: int
 
@@ -79,17 +80,13 @@ class Container:
         data = buffer[first : first + entry.size]
         file.seek(entry.offset)
         crc = 0
-        for lo in range(0, entry.size, _AT_ONCE):
-            part = data[lo : lo + _AT_ONCE].data
+        for part in _parts(data):
             if file.readinto(part) != part.nbytes:  # type: ignore[attr-defined]
                 raise _damaged(self.path, "it became shorter while it was read")
             crc = zlib.crc32(part, crc)
         if crc != entry.crc:
             raise _damaged(self.path, f"the checksum of {entry.name} does not match")
-        array = data.view(entry.dtype)
-        if entry.order == "F":
-            return array.reshape(entry.shape[::-1]).T
-        return array.reshape(entry.shape)
+        return data.view(entry.dtype).reshape(entry.shape, order=entry.order)
 
 
 def write(path: str | os.PathLike[str], about: dict[str, Any], arrays: Arrays) -> None:
@@ -98,9 +95,11 @@ def write(path: str | os.PathLike[str], about: dict[str, Any], arrays: Arrays) -
     for name, array in arrays.items():
         fortran = array.flags.f_contiguous and not array.flags.c_contiguous
         whole = np.ascontiguousarray(array.T if fortran else array)
-        data = whole.reshape(-1).view(np.uint8)
+        data, crc = whole.reshape(-1).view(np.uint8), 0
+        for part in _parts(data):
+            crc = zlib.crc32(part, crc)
         flat.append(data)
-        entries.append([name, array.dtype.str, array.shape, "F" if fortran else "C", _crc(data)])
+        entries.append([name, array.dtype.str, array.shape, "F" if fortran else "C", crc])
     header = json.dumps({"about": about, "arrays": entries}).encode()
     if len(header) > _MOST_HEADER:
         raise ValueError(f"{path}: a header of {len(header)} bytes is more than there may be")
@@ -108,15 +107,12 @@ def write(path: str | os.PathLike[str], about: dict[str, Any], arrays: Arrays) -
         file.write(_START.pack(_MAGIC, len(header), zlib.crc32(header)))
         file.write(header)
         for data in flat:
-            for lo in range(0, data.size, _AT_ONCE):
-                file.write(data[lo : lo + _AT_ONCE].data)
+            for part in _parts(data):
+                file.write(part)
 
 
-def _crc(data: NDArray[np.uint8]) -> int:
-    crc = 0
-    for lo in range(0, data.size, _AT_ONCE):
-        crc = zlib.crc32(data[lo : lo + _AT_ONCE].data, crc)
-    return crc
+def _parts(data: NDArray[np.uint8]) -> Iterator[memoryview]:
+    return (data[lo : lo + _AT_ONCE].data for lo in range(0, data.size, _AT_ONCE))
 
 
 def _header(path: Path, file: BinaryIO) -> tuple[dict[str, Any], dict[str, _Entry]]:

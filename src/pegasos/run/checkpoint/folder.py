@@ -20,13 +20,12 @@ import threading
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self
 
-from pegasos.run.checkpoint import manifest
+from pegasos.run.checkpoint import CheckpointError, manifest
 from pegasos.run.checkpoint.container import SEPARATOR, Arrays, Container, write
-from pegasos.run.checkpoint.errors import CheckpointError
 from pegasos.util.atomic import TEMPORARY, atomic_folder
 
 _LOCK = "lock"
@@ -54,20 +53,13 @@ class Checkpoint:
         One that was ``begun`` now goes away with the first error, unless something is in it.
         """
         self.folder, self.every, self.about = folder, every, about
-        self._guard = threading.Lock()
-        self._lock, self._begun = lock, begun
-        self._waiting: dict[str, Saved] = {}  # outcomes that are not on disk yet
+        self.guard = threading.Lock()
+        self.waiting: dict[str, Saved] = {}  # outcomes that are not on disk yet
+        self.found: dict[str, tuple[Container, str]] = {}  # of runs, by name: where arrays are
+        self.used = False  # something of a run is in it
+        self._lock, self._begun, self._next = lock, begun, 1
         self._written = time.monotonic()
-        self._found: dict[
-            str, tuple[Container, str]
-        ] = {}  # by the run's name: where its arrays are
-        self._next = 1
-        self._used = False  # something of a run is in it
-        try:
-            self._look()
-        except BaseException:
-            self._unlock()
-            raise
+        self._look()
 
     def part(self, name: str) -> Part:
         """The part of a run; names tell the runs of a training apart."""
@@ -81,12 +73,13 @@ class Checkpoint:
         """Write what is left, unless something failed; let others in."""
         try:
             if kind is None:
-                with _warned_of_full_disk():
+                with Part.last_words():
                     self._flush()
-            elif self._begun and not self._used:
+            elif self._begun and not self.used:
                 shutil.rmtree(self.folder, ignore_errors=True)
         finally:
-            self._unlock()
+            if self._lock is not None:
+                os.close(self._lock)
 
     def _look(self) -> None:
         for path in sorted(self.folder.iterdir()):
@@ -95,66 +88,42 @@ class Checkpoint:
                     path.unlink()  # of a process that was killed while it wrote
             elif path.name.startswith("running-"):
                 container = Container(path)
-                self._found[_text(container, "run")] = container, ""
+                name = container.about.get("run")
+                if not isinstance(name, str):
+                    raise CheckpointError(path, "is damaged: it does not say its run")
+                self.found[name] = container, ""
         for path in sorted(self.folder.iterdir()):
             number = _DONE.fullmatch(path.name)
             if number is not None:
                 self._next = int(number[1]) + 1
                 container = Container(path)
-                for name in container.about.get("runs", {}):
-                    self._found[name] = container, name
-
-    def _unlock(self) -> None:
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
-
-    def load(self, name: str) -> Saved | None:
-        """What was saved of a run, before this process."""
-        with self._guard:
-            found = self._found.pop(name, None)
-        if found is None:
-            return None
-        container, prefix = found
-        about = container.about["runs"][name] if prefix else container.about
-        return about, container.arrays(prefix)
-
-    def save(self, name: str, about: dict[str, Any], arrays: Arrays) -> None:
-        """Write the state of a run."""
-        write(self._running(name), {"run": name, **about}, arrays)
-        self._used = True
-        self.flush_if_due()
-
-    def finish(self, name: str, about: dict[str, Any], arrays: Arrays) -> None:
-        """Keep the outcome of a run; it is written with the next ones."""
-        with self._guard:
-            self._waiting[name] = about, arrays
-        self.flush_if_due()
+                self.found |= {name: (container, name) for name in container.about.get("runs", {})}
 
     def flush_if_due(self) -> None:
         """Write outcomes, if they have waited for long enough."""
         late = time.monotonic() - self._written >= self.every
-        if late or len(self._waiting) >= _MOST_WAITING:
+        if late or len(self.waiting) >= _MOST_WAITING:
             self._flush()
 
     def _flush(self) -> None:
-        with self._guard:
-            if self._waiting:
-                runs = {name: about for name, (about, _) in self._waiting.items()}
+        with self.guard:
+            if self.waiting:
+                runs = {name: about for name, (about, _) in self.waiting.items()}
                 arrays = {
                     f"{name}{SEPARATOR}{key}": array
-                    for name, (_, own) in self._waiting.items()
+                    for name, (_, own) in self.waiting.items()
                     for key, array in own.items()
                 }
                 write(self.folder / f"done-{self._next:06d}", {"runs": runs}, arrays)
                 self._next += 1
-                self._used = True
-                self._waiting = {}
+                self.used = True
+                self.waiting = {}
                 for name in runs:
-                    self._running(name).unlink(missing_ok=True)
+                    self.running(name).unlink(missing_ok=True)
             self._written = time.monotonic()
 
-    def _running(self, name: str) -> Path:
+    def running(self, name: str) -> Path:
+        """Where the state of a run is written."""
         return self.folder / f"running-{name.replace('/', '-')}"
 
 
@@ -172,7 +141,13 @@ class Part:
 
     def load(self) -> Saved | None:
         """What was saved of the run, before this process."""
-        return self.checkpoint.load(self.name)
+        with self.checkpoint.guard:
+            found = self.checkpoint.found.pop(self.name, None)
+        if found is None:
+            return None
+        container, prefix = found
+        about = container.about["runs"][self.name] if prefix else container.about
+        return about, container.arrays(prefix)
 
     @property
     def due(self) -> bool:
@@ -182,8 +157,16 @@ class Part:
 
     def save(self, about: dict[str, Any], arrays: Arrays) -> None:
         """Write the state of the run."""
-        self.checkpoint.save(self.name, about, arrays)
+        write(self.checkpoint.running(self.name), {"run": self.name, **about}, arrays)
+        self.checkpoint.used = True
+        self.checkpoint.flush_if_due()
         self._last = time.monotonic()
+
+    def finish(self, about: dict[str, Any], arrays: Arrays) -> None:
+        """Keep the outcome of the run; it is written with the next ones."""
+        with self.checkpoint.guard:
+            self.checkpoint.waiting[self.name] = about, arrays
+        self.checkpoint.flush_if_due()
 
     @contextmanager
     def understood(self) -> Iterator[None]:
@@ -199,13 +182,17 @@ class Part:
                 "train anew",
             ) from error
 
-    def last_words(self) -> AbstractContextManager[None]:
-        """A block in which a full disk is told, and no more: the run ends anyway."""
-        return _warned_of_full_disk()
-
-    def finish(self, about: dict[str, Any], arrays: Arrays) -> None:
-        """Keep the outcome of the run."""
-        self.checkpoint.finish(self.name, about, arrays)
+    @staticmethod
+    @contextmanager
+    def last_words() -> Iterator[None]:
+        """A block at the end of a run, in which a full disk is told: the model is not lost."""
+        try:
+            yield
+        except OSError as error:
+            warnings.warn(
+                f"the checkpoint could not be written: {error}. The last one is whole",
+                stacklevel=3,
+            )
 
 
 def open_checkpoint(
@@ -225,57 +212,31 @@ def open_checkpoint(
     assert asked is not None
     place = Path(os.path.realpath(asked))
     source = None if resume is None else Path(os.path.realpath(resume))
-    if source is not None and not (source == place and checkpoint is not None and _empty(place)):
+    if source == place and checkpoint is not None and _empty(place):
+        source = None
+    if source is not None:
         known = manifest.read(source)
         manifest.check_same(source, known, about, drawn)
         if source != place:
-            if not _empty(place):
-                raise _there(place)
+            _check_empty(place)
             _copied(source, place)
-        return Checkpoint(place, every, known, _locked(place))
-    if not _empty(place):
-        raise _there(place)
+        with _held(place) as lock:
+            return Checkpoint(place, every, known, lock)
+    _check_empty(place)
     made = not place.exists()
     place.mkdir(exist_ok=True)
-    lock = _locked(place)
-    try:
-        if not _empty(place):  # somebody was faster
-            raise _there(place)
+    with _held(place) as lock:
+        _check_empty(place)  # somebody may have been faster
         manifest.write(place, about)
         return Checkpoint(place, every, about, lock, begun=made)
-    except BaseException:
-        if lock is not None:
-            with suppress(OSError):
-                os.close(lock)
-        raise
 
 
 def check_free(place: str | os.PathLike[str]) -> None:
     """Raise, before anything is done, if a checkpoint cannot begin there."""
     folder = Path(place)
-    if not _empty(folder):
-        raise _there(folder)
+    _check_empty(folder)
     if not folder.absolute().parent.is_dir():
         raise CheckpointError(folder, f"{folder.absolute().parent} is no folder: make it first")
-
-
-def _there(place: Path) -> CheckpointError:
-    return CheckpointError(
-        place,
-        f"is there already: to go on with it, resume from it (resume={str(place)!r}, or "
-        f"--resume {place}); to begin anew, remove it",
-    )
-
-
-@contextmanager
-def _warned_of_full_disk() -> Iterator[None]:
-    """At the end of a run: a disk that is full does not take the model, too."""
-    try:
-        yield
-    except OSError as error:
-        warnings.warn(
-            f"the checkpoint could not be written: {error}. The last one is whole", stacklevel=3
-        )
 
 
 def _empty(place: Path) -> bool:
@@ -287,6 +248,15 @@ def _empty(place: Path) -> bool:
     )
 
 
+def _check_empty(place: Path) -> None:
+    if not _empty(place):
+        raise CheckpointError(
+            place,
+            f"is there already: to go on with it, resume from it (resume={str(place)!r}, or "
+            f"--resume {place}); to begin anew, remove it",
+        )
+
+
 def _copied(source: Path, place: Path) -> None:
     with atomic_folder(place, overwrite=place.exists()) as folder:
         for path in source.iterdir():
@@ -294,8 +264,19 @@ def _copied(source: Path, place: Path) -> None:
                 shutil.copyfile(path, folder / path.name)
 
 
+@contextmanager
+def _held(folder: Path) -> Iterator[int | None]:
+    """Hold the folder as long as this process lives, unless the block fails."""
+    lock = _locked(folder)
+    try:
+        yield lock
+    except BaseException:
+        if lock is not None:
+            os.close(lock)
+        raise
+
+
 def _locked(folder: Path) -> int | None:
-    """Hold the folder as long as this process lives."""
     try:
         import fcntl
     except ImportError:  # no such system call here
@@ -309,10 +290,3 @@ def _locked(folder: Path) -> int | None:
             raise CheckpointError(folder, "another process is working on it") from None
         return None  # a file system without locks
     return descriptor
-
-
-def _text(container: Container, key: str) -> str:
-    value = container.about.get(key)
-    if not isinstance(value, str):
-        raise CheckpointError(container.path, f"is damaged: it does not say its {key}")
-    return value

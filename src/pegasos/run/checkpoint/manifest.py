@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pegasos import _core
-from pegasos.run.checkpoint.errors import CheckpointError
+from pegasos.run.checkpoint import CheckpointError
 from pegasos.util import sparse, threads
 from pegasos.util.atomic import atomic_write
 from pegasos.util.checksums import of_arrays, of_rows
@@ -135,11 +135,11 @@ def check_same(
         )
         drawn = drawn | {"X", "blocks"}
     for group in ("data", "parameters"):
-        names = sorted(known[group].keys() | here[group].keys())
+        theirs, ours = known[group], json.loads(json.dumps(here[group]))
         differences += [
-            _words(name, known[group].get(name), here[group].get(name))
-            for name in names
-            if name not in drawn and known[group].get(name) != _through_json(here[group].get(name))
+            _words(name, theirs.get(name), here[group].get(name))
+            for name in sorted(theirs.keys() | ours.keys())
+            if name not in drawn and theirs.get(name) != ours.get(name)
         ]
     if differences:
         raise CheckpointError(folder, "is the checkpoint of another run: " + "; ".join(differences))
@@ -151,25 +151,15 @@ def check_same(
         )
 
 
-def _through_json(value: Any) -> Any:
-    return json.loads(json.dumps(value))
-
-
 def _words(name: str, known: Any, here: Any) -> str:
     if name in ("X", "y", "sample_weight", "eval_set"):
         return f"{name} has other values"
-    if name == "cv":
-        return "cv makes other folds (a splitter needs a random_state)"
-    if name == "device":
-        then, now = (
-            "in memory" if one is None else f"on a device ({one})" for one in (known, here)
-        )
-        return f"it ran {then}, and here rows are {now}"
-    if name == "start":
-        return "warm_start begins elsewhere"
-    if name == "cores":
-        return (
-            f"it had {known} cores, here are {here}, and results depend on that where n_jobs is "
-            "not given (OMP_NUM_THREADS lowers it)"
-        )
-    return f"{name} was {known}, and is {here} here"
+    then, now = ("in memory" if one is None else f"on a device ({one})" for one in (known, here))
+    told = {
+        "cv": "cv makes other folds (a splitter needs a random_state)",
+        "device": f"it ran {then}, and here rows are {now}",
+        "start": "warm_start begins elsewhere",
+        "cores": f"it had {known} cores, here are {here}, and results depend on that where n_jobs "
+        "is not given (OMP_NUM_THREADS lowers it)",
+    }
+    return told.get(name, f"{name} was {known}, and is {here} here")

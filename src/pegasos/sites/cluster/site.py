@@ -22,9 +22,9 @@ from pegasos.sites.cluster.cluster import Cluster
 from pegasos.sites.cluster.part_duals import Compressed, LocalSteps
 from pegasos.sites.cluster.passes import RemotePasses
 from pegasos.sites.cluster.rounds import Rounds
-from pegasos.sites.method import About, Arrays, DualsAt, Floats, Kept, RowMethod
+from pegasos.sites.method import About, AnySolver, Arrays, DualsAt, Floats, Kept, RowMethod
 from pegasos.sites.passes import Passes
-from pegasos.sites.policy import Policy
+from pegasos.sites.policy import PolicyOf
 from pegasos.state import expect
 
 # A message that has room for fewer rows makes parts take many rounds to agree: a second-order
@@ -71,7 +71,7 @@ class ClusterSite(Site):
         return self.arrays
 
     @staticmethod
-    def refusal(solver: Any) -> str | None:
+    def refusal(solver: AnySolver) -> str | None:
         """It makes passes over the rows, and steps on parts as if the others stood still."""
         if solver.by_passes or isinstance(solver, LocalSteps):
             return None
@@ -80,7 +80,7 @@ class ClusterSite(Site):
             "'interior' do"
         )
 
-    def policy(self, solver: Policy) -> Policy:
+    def policy(self, solver: PolicyOf[Problem]) -> PolicyOf[Problem]:
         """Steps are made in rounds."""
         return Rounds(solver, self.tol) if isinstance(solver, LocalSteps) else solver
 
@@ -102,15 +102,7 @@ class ClusterSite(Site):
         self._start(method, about, {})
         return {}, None
 
-    def passes(
-        self,
-        method: RowMethod,
-        problem: Problem,
-        state: Kept,
-        about: About,
-        *,
-        swapped: bool = False,  # noqa: ARG002 - parts know themselves
-    ) -> Passes:
+    def passes(self, method: RowMethod, problem: Problem, state: Kept, about: About) -> Passes:
         """Questions to the parts."""
         return RemotePasses(self.cluster, self.lane, problem, method, state, about)
 

@@ -28,7 +28,7 @@ from pegasos.sites.device.lanes import Duals, Lanes, fixed_of, sides_of
 from pegasos.sites.device.newton import NewtonPasses
 from pegasos.sites.device.newton_rows import NEAR_ROWS, Near
 from pegasos.sites.device.rows import DeviceRows
-from pegasos.sites.method import About, Arrays, Floats, Kept, RowMethod
+from pegasos.sites.method import About, AnySolver, Arrays, Floats, Kept, RowMethod
 from pegasos.sites.passes import Passes
 from pegasos.sites.policy import Policy
 from pegasos.state import expect
@@ -85,7 +85,7 @@ class DeviceSite(Site):
         n, d, K = problem.n, problem.rows.d, problem.lanes
         return f"{n} rows of {d} features, {K} problems on {self.lanes.device}"
 
-    def refusal(self, solver: Any) -> str | None:
+    def refusal(self, solver: AnySolver) -> str | None:
         """As for any lanes over such rows."""
         return refusal(solver, resident=self.resident)
 
@@ -138,10 +138,7 @@ class DeviceSite(Site):
             right = torch.where(y != 0, loss.boxed(duals.clamp(0.0, _LARGEST), c), 0.0)
             expect(torch.equal(duals, right), "duals are not feasible")
 
-    def passes(
-        self, method: RowMethod, problem: Problem, state: Kept, about: About, *,
-        swapped: bool = False,
-    ) -> Passes:  # fmt: skip
+    def passes(self, method: RowMethod, problem: Problem, state: Kept, about: About) -> Passes:
         """Those of the method, fused; they know which direction is in hand."""
         return FUSED[method.name](problem, method, state, about)
 
