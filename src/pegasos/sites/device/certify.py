@@ -16,7 +16,7 @@ from torch import Tensor
 
 from pegasos import _core
 from pegasos.certificate import GapSums
-from pegasos.sites.device.arrays import sent
+from pegasos.sites.device.arrays import host, sent
 from pegasos.sites.device.formulas import Fixed, formulas_for
 from pegasos.sites.device.lanes import Read, fixed_of, lanes_of, rows_of
 from pegasos.sites.device.products import products_and_sums
@@ -82,7 +82,7 @@ def _sums(problem: Problem, margins: Tensor, duals: Tensor) -> Floats:
     columns = dict(zip(SUMS, sums, strict=True)) | {"blocks": torch.full_like(sums[0], added)}
     nothing = torch.zeros_like(sums[0])
     found = torch.stack([columns.get(name, nothing) for name in _core.GAP_SUMS], dim=1)
-    return np.asarray(found.cpu().numpy())
+    return host(found)
 
 
 def _padded(problem: Problem, U: Tensor) -> Floats:

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from pegasos.sites.device.arrays import sent
+from pegasos.sites.device.arrays import host, sent
 from pegasos.sites.device.formulas import Fixed
 from pegasos.sites.device.losses import LOSSES
 from pegasos.sites.device.rows import DeviceRows
@@ -62,7 +62,7 @@ class Duals:
 
     def __call__(self, lo: int, hi: int) -> Floats:
         """Those of rows lo..hi-1, as a certificate on this machine takes them."""
-        return np.asarray(self.values[:, lo:hi].T.cpu().numpy())
+        return host(self.values[:, lo:hi].T)
 
 
 def lanes_of(problem: Problem) -> Lanes:

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from pegasos.certificate import Floats
 from pegasos.problem import Problem, regularization
-from pegasos.sites.device.arrays import returned_like, sent
+from pegasos.sites.device.arrays import host, returned_like, sent
 from pegasos.sites.device.labels import check_sides, classes_of, weights_of
 from pegasos.sites.device.products import products
 from pegasos.sites.device.rows import DeviceRows, rows_on_device
@@ -59,7 +59,7 @@ class OnDevice(Placed):
     @property
     def sample_weight(self) -> Floats | None:
         """(n,) on the host."""
-        return None if self.weight is None else np.asarray(self.weight[0].cpu().numpy())
+        return None if self.weight is None else host(self.weight[0])
 
     @property
     def weights_here(self) -> Floats | None:
@@ -186,7 +186,7 @@ def totals_of(places: Tensor, weight: Tensor | None, count: int) -> Floats:
         return np.array([int((places == k).sum()) for k in range(count)], dtype=np.float64)
     totals = torch.zeros(count, dtype=torch.float64, device=places.device)
     totals.index_add_(0, places.int(), weight[0])
-    return np.asarray(totals.cpu().numpy())
+    return host(totals)
 
 
 def _chosen(scores: Tensor, choose: Choose | None) -> Tensor:
