@@ -93,7 +93,11 @@ def site_without_rows(name: str) -> Site:
     if name == "cluster":
         from pegasos.sites.cluster.site import ClusterSite  # which needs Dask
 
-        return ClusterSite(_NEVER, 1e-3, True, 0.0, np.arange(1), (np.ones(1), np.ones(1)))
+        one = np.ones(1)
+        return ClusterSite(
+            cluster=_NEVER, tol=1e-3, arrays=True, step_scaling=0.0, sizes=np.arange(1), lanes=1,
+            ids=np.arange(1), costs=(one, one), begun={},
+        )  # fmt: skip
     from pegasos.sites.device.site import DeviceSite  # which needs torch
 
     return DeviceSite(_NEVER, resident=name != STREAMED)

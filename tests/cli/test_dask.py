@@ -73,11 +73,24 @@ def test_pairs_of_classes(address, values, tmp_path):
     assert model.score(rows, frame["label"]) > 0.9
 
 
+def test_a_fit_that_was_cut_short_is_resumed(address, run, values, tmp_path):
+    for number in range(3):
+        table(number).to_parquet(tmp_path / f"{number}.parquet")
+    saved, target = tmp_path / "it.ckpt", tmp_path / "it.model"
+    train = ("train", "--dask", address, tmp_path / "*.parquet", target, "--tol", "1e-5")
+    cut = run(*train, "--solver", "dual", "--max-iter", "1", "--checkpoint", saved)
+    assert cut.exit_code not in (0, 1, 2)  # the model is there, and not proven yet
+    other = run(*train, "--solver", "dual", "--C", "3", "--resume", saved, "--overwrite")
+    assert "C was 1.0, and is 3.0 here" in other.stderr
+    said = values(*train, "--solver", "dual", "--resume", saved, "--overwrite")
+    assert float(said["relative_gap"]) <= 1e-5
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (["--memory", "1G"], "--memory does not go with --dask"),
-        (["--checkpoint", "c"], "--checkpoint does not go with --dask"),
+        (["--cv", "3"], "--cv does not go with --dask"),
         (["--multi-class", "crammer_singer"], "--multi-class crammer_singer does not go with"),
         (["--solver", "sgds", "--max-iter", "3"], "does not run on a cluster"),
     ],

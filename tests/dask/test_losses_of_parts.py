@@ -13,7 +13,7 @@ from pegasos.sites.errors import PartsLostError
 from pegasos.testing.chunked import blocks, text, toy
 
 
-@pytest.mark.parametrize("command", ["run_pass", "gap_sums"])
+@pytest.mark.parametrize("command", ["on_passes", "gap_sums"])
 @pytest.mark.parametrize("solver", ["newton", "interior"])
 def test_a_run_on_a_lane_starts_again(client, monkeypatch, solver, command):
     X, y = toy()
@@ -22,7 +22,7 @@ def test_a_run_on_a_lane_starts_again(client, monkeypatch, solver, command):
 
     def forgetful(self, name, common=None, each=None):
         asked.append(name)
-        if asked.count(name) == (12 if name == "run_pass" else 1) and name == command:
+        if asked.count(name) == (12 if name == "on_passes" else 1) and name == command:
             ask(self, "end_passes", {"lane": 0})  # as parts that have come up anew
         return ask(self, name, common, each)
 
@@ -69,7 +69,7 @@ def test_the_cluster_ends_while_lanes_go_side_by_side(client, monkeypatch):
     ask, certified = Cluster.ask, []
 
     def failing(self, command, common=None, each=None):
-        if command == "run_pass" and common["lane"] == 2:
+        if command == "on_passes" and common["lane"] == 2:
             deadline = time.monotonic() + 30
             while not certified and time.monotonic() < deadline:
                 time.sleep(0.01)

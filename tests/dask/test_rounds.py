@@ -14,7 +14,7 @@ import pytest
 import pegasos
 import pegasos.dask
 from pegasos.sites.cluster.cluster import Cluster
-from pegasos.sites.cluster.compressed import compress, expand
+from pegasos.sites.cluster.part_duals import compress, expand
 from pegasos.sites.merge import Thin, dense, merge, thin
 from pegasos.testing.chunked import blocks, text
 

@@ -56,6 +56,7 @@ class Place(ABC):
     here = True  # the rows' variables and duals are arrays of this process
     proves = True  # any duals, not only those of a run there
     resumes = True  # to the same bits, as it pauses
+    goes_on = False  # from its point, where it does not to the same bits
 
     def missing(self) -> str | None:
         """Why the place cannot be tried here."""
@@ -237,6 +238,7 @@ class Cluster(Place):
     here = False
     proves = False  # duals stay on the workers
     resumes = False
+    goes_on = True
     _client: Any = None
 
     def missing(self) -> str | None:

@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from tests.sites.cells import optima
 from tests.sites.over import over
 
 FAR = 1 << 60
@@ -105,3 +106,34 @@ def test_a_limit_can_be_raised_afterwards(cell, place, tmp_path):
     found = run(max_epochs=3000, resume=tmp_path / "run")
     assert found.stop_reason == "converged"
     same(found, expected)
+
+
+@over(lambda place, _: place.goes_on)
+def test_a_run_that_died_goes_on_to_the_optimum(cell, place, many_pauses, tmp_path):
+    rows, many = cell.rows, {"tol": cell.tol, "max_epochs": 3000}
+    run = partial(place.solve, rows.X, rows.Y, rows.weight, **cell.run | many)
+    many_pauses()
+    with pytest.raises(PowerCut):
+        run(callbacks=[Dies(4)], checkpoint=tmp_path / "run", checkpoint_every=0)
+    found = run(resume=tmp_path / "run")
+    assert found.stop_reason == "converged"
+    best = optima(cell.loss, cell.intercept, cell.lanes)
+    assert (found.certificate.primal <= best * (1 + cell.tol)).all()
+    assert (found.certificate.dual <= best * (1 + 1e-8)).all()
+    assert (found.certificate.relative_gap <= cell.tol).all()
+
+
+@over(lambda place, _: place.goes_on)
+def test_a_run_goes_on_from_the_model_that_was_saved(cell, place, tmp_path):
+    rows = cell.rows
+    options = cell.run | {"tol": 1e-9, "max_epochs": 3}
+    run = partial(place.solve, rows.X, rows.Y, rows.weight, **options)
+    short = run(checkpoint=tmp_path / "run")
+    again = run(resume=tmp_path / "run")
+    assert short.stop_reason == again.stop_reason == "max_epochs"
+    np.testing.assert_array_equal(again.w, short.w)
+    np.testing.assert_allclose(again.certificate.primal, short.certificate.primal, rtol=1e-9)
+    # Newton's duals are of slacks, and a free intercept's of curvatures: the next pass makes both.
+    if cell.solver == "dual" or (cell.solver == "interior" and cell.intercept != "free"):
+        np.testing.assert_allclose(again.certificate.dual, short.certificate.dual, rtol=1e-9)
+    assert again.epochs == short.epochs

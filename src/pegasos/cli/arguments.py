@@ -145,8 +145,8 @@ class SaveArguments:
     checkpoint_every: float | None = _save(None, "Seconds between two saves (60).")
     resume: Path | None = _save(
         None,
-        "Go on from a checkpoint, to the same bits; without DATA it takes the options of the run "
-        "that made it.",
+        "Go on from a checkpoint, to the same bits (on a cluster certified, to others); without "
+        "DATA it takes the options of the run that made it.",
     )
 
     def saving(self) -> Saving:

@@ -21,7 +21,9 @@ from pegasos.data import read as read_data
 from pegasos.data.cache_manifest import NAME
 from pegasos.data.dataset import Options
 from pegasos.model.linear import Scheme
+from pegasos.run.checkpoint.saving import Saving
 from pegasos.run.interrupt import Interruption
+from pegasos.tasks.checkpoints import saved_training
 from pegasos.tasks.training import PlacedTask, train
 
 _CONNECT_SECONDS = 10
@@ -32,7 +34,7 @@ def train_on_dask(
     voice: Voice, job: Job, address: str, timeout: float, overwrite: bool, save: SaveArguments
 ) -> Fitted:
     """Train, save, tell."""
-    _check(job, save)
+    _check(job)
     if not timeout > 0:
         raise UsageError(f"--dask-timeout must be positive, got {timeout:g}")
     files = _files(str(job.data))
@@ -42,7 +44,7 @@ def train_on_dask(
     voice.tell(f"{len(files)} files on the workers of {address}: {shown}")
     options = options_of(job.read, labels=True)
     with Interruption() as asked:
-        fitted = _fit(voice, job, address, timeout, files, options)
+        fitted = _fit(voice, job, address, timeout, files, options, save.saving())
         save_model(fitted, job.target, overwrite)
     try:
         report(voice, fitted, job.fit.tol, job.target, 0.0)
@@ -56,11 +58,11 @@ def train_on_dask(
     return fitted
 
 
-def _check(job: Job, save: SaveArguments) -> None:
+def _check(job: Job) -> None:
     """Options that a cluster has no use for."""
     refused = {
         "--memory": job.memory, "--cache-dir": job.cache_dir, "--cv": job.cv,
-        "--checkpoint": save.checkpoint, "--resume": save.resume, "--text": job.prepare.text,
+        "--text": job.prepare.text,
         "--scale": None if job.prepare.scale == "none" else job.prepare.scale,
         "--multilabel": job.read.multilabel or None,
         "--multi-class crammer_singer": job.fit.multi_class == "crammer_singer" or None,
@@ -100,13 +102,15 @@ def load(path: str, options: Options, names: tuple[str, ...] | None) -> tuple[An
 
 
 def _fit(
-    voice: Voice, job: Job, address: str, timeout: float, files: list[Path], options: Options
-) -> Fitted:
+    voice: Voice, job: Job, address: str, timeout: float, files: list[Path], options: Options,
+    saving: Saving,
+) -> Fitted:  # fmt: skip
     try:
         from dask import delayed
         from distributed import Client
 
-        from pegasos.sites.cluster.placed import of_classes, on_cluster
+        from pegasos.sites.cluster.cluster import on_cluster
+        from pegasos.sites.cluster.placed import of_classes
         from pegasos.sites.cluster.source import source_of
         from pegasos.sites.errors import ClusterError
     except ImportError:
@@ -133,7 +137,11 @@ def _fit(
             class_weight = class_weights_of(job.fit.class_weight, classes)
             task = PlacedTask(rows, class_weight, job.fit.multi_class)
             run_options = replace(training.options, interruption=cluster.interruption)
-            outcome = train(replace(training, options=run_options), task)
+            training = saved_training(
+                stack, saving, replace(training, options=run_options), rows, None, None,
+                {name: getattr(job.fit, name) for name in ("multi_class", "class_weight")},
+            )  # fmt: skip
+            outcome = train(training, task)
     except ClusterError as error:
         raise CommandError(str(error)) from None
     if task.error is not None:

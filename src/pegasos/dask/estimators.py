@@ -5,42 +5,45 @@ from __future__ import annotations
 import inspect
 import time
 import warnings
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
-from typing import Any, Self
+from types import MappingProxyType
+from typing import Any, Self, cast
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from pegasos.dask.predictions import by_chunks
 from pegasos.estimators import cv, linear
 from pegasos.estimators.base import LinearClassifier
 from pegasos.estimators.classifier import has_probabilities, users_level
-from pegasos.sites.cluster.client import DEFAULT_TIMEOUT, check_timeout, client_of
-from pegasos.sites.cluster.placed import of_classes, on_cluster
-from pegasos.sites.cluster.source import Source, is_collection, names_of, source_of
+from pegasos.estimators.validation import checked_set
+from pegasos.run.outcome import Outcome
+from pegasos.sites.cluster.cluster import on_cluster
+from pegasos.sites.cluster.placed import OnCluster, of_classes
+from pegasos.sites.cluster.site import ClusterSite
+from pegasos.sites.cluster.source import (
+    DEFAULT_TIMEOUT,
+    as_matrix,
+    check_timeout,
+    client_of,
+    is_collection,
+    names_of,
+    row_chunks,
+    source_of,
+)
+from pegasos.sites.errors import InterruptedSiteError, SiteFailedError
 from pegasos.sites.placed import Dealt
-from pegasos.tasks.offered import check_offered
+from pegasos.tasks.offered import check_offered, ignores_warm_start
 from pegasos.tasks.path import Path
 from pegasos.tasks.probability import method_of
-from pegasos.tasks.training import PlacedTask, Training
+from pegasos.tasks.training import AnyTask, PlacedTask, Training
 from pegasos.util.arguments import whole
 
-
-def like(local: type[LinearClassifier]) -> Any:
-    """Constructors show the parameters of the local class, too: they are passed on to it."""
-
-    def decorate(cls: type[LinearClassifier]) -> type[LinearClassifier]:
-        init: Any = cls.__init__
-        own = inspect.signature(init).parameters.values()
-        theirs = inspect.signature(local.__init__).parameters.values()
-        named = [p for p in own if p.kind is p.KEYWORD_ONLY]
-        init.__signature__ = inspect.Signature([*theirs, *named])
-        return cls
-
-    return decorate
+_PREDICTS = ("coef_", "intercept_", "classes_", "n_features_in_", "_labels", "_pairs")
 
 
 class ClusterClassifier(LinearClassifier):
@@ -50,6 +53,15 @@ class ClusterClassifier(LinearClassifier):
     timeout: float
     _local: type[LinearClassifier]  # the same on one machine
     _elsewhere = "on a cluster"
+
+    def __init_subclass__(cls) -> None:
+        """Constructors show the parameters of the local class, too: they are passed on to it."""
+        super().__init_subclass__()
+        init: Any = cls.__init__
+        own = inspect.signature(init).parameters.values()
+        theirs = inspect.signature(cls._local.__init__).parameters.values()
+        named = [p for p in own if p.kind is p.KEYWORD_ONLY]
+        init.__signature__ = inspect.Signature([*theirs, *named])
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters, but for the client: it can be neither copied nor saved."""
@@ -73,34 +85,23 @@ class ClusterClassifier(LinearClassifier):
         """w.x + b; of a Dask collection a Dask array, computed where and when it is needed."""
         if not is_collection(X):
             return super().decision_function(X)
-        check_is_fitted(self, "coef_")
-        self._check_names(X)
-        local = self._plain()
-        count = len(self.classes_)
-        columns = None if count == 2 else count
-        return by_chunks(
-            X, local.decision_function, np.empty((0,) * (1 if count == 2 else 2)), columns
-        )
+        columns = None if len(self._checked(X)) == 2 else len(self.classes_)
+        like = np.empty((0,) if columns is None else (0, 0))
+        return by_chunks(X, self._plain().decision_function, like, columns)
 
     def predict(self, X: Any) -> Any:
         """The class with the largest score; of a Dask collection a Dask array, lazily."""
         if not is_collection(X):
             return super().predict(X)
-        check_is_fitted(self, "coef_")
-        self._check_names(X)
-        return by_chunks(X, self._plain().predict, self.classes_[:0], None)
+        return by_chunks(X, self._plain().predict, self._checked(X)[:0], None)
 
     @available_if(has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Any:
         """(n, classes); of a Dask collection a Dask array, lazily."""
         if not is_collection(X):
             return super().predict_proba(X)
-        check_is_fitted(self, "calibrators_")
-        self._check_names(X)
-        plain, count = self._plain(), len(self.classes_)
-        plain.set_params(probability=self.probability)
-        plain.calibrators_ = self.calibrators_
-        return by_chunks(X, plain.predict_proba, np.empty((0, 0)), count)
+        count = len(self._checked(X))
+        return by_chunks(X, self._plain().predict_proba, np.empty((0, 0)), count)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The accuracy; of Dask collections, computed now."""
@@ -112,14 +113,16 @@ class ClusterClassifier(LinearClassifier):
         ]
         return float(np.average(computed[0] == np.asarray(computed[1]), weights=computed[2]))
 
-    def _check_names(self, X: Any) -> None:
-        """Raise if columns are not those trained on, in their order."""
+    def _checked(self, X: Any) -> NDArray[Any]:
+        """The classes; raises before the fit, and for columns that are not those trained on."""
+        check_is_fitted(self, "coef_")
         names, known = names_of(X), getattr(self, "feature_names_in_", None)
         if names is not None and known is not None and names != list(known):
             raise ValueError(
                 "The feature names should match those that were passed during fit, in their order; "
                 f"there are {', '.join(names[:5])}, ..., not {', '.join(known[:5])}, ..."
             )
+        return np.asarray(self.classes_)
 
     def to_local(self) -> Any:
         """The plain estimator of one machine, fitted: same parameters, same model and proof."""
@@ -134,31 +137,57 @@ class ClusterClassifier(LinearClassifier):
 
     def _plain(self) -> LinearClassifier:
         """Only what predicts: it travels with every chunk."""
-        plain = linear.LinearSVC()
-        for name in ("coef_", "intercept_", "classes_", "n_features_in_", "_labels", "_pairs"):
-            setattr(plain, name, getattr(self, name))
+        plain = linear.LinearSVC(probability=self.probability)
+        for name in (*_PREDICTS, "calibrators_"):
+            if hasattr(self, name):
+                setattr(plain, name, getattr(self, name))
         return plain
 
+    @contextmanager
     def _on_cluster(
-        self, stack: ExitStack, began: float, C: Any, lam: Any, source: Source, **given: Any
-    ) -> tuple[Training, PlacedTask]:
-        """The rows on the workers, for as long as ``stack``, and how to train on them."""
-        check_offered("cluster", self, None, **given)
-        training = self._training(stack, began, C, lam)
-        timeout = check_timeout(self.timeout)
-        opened = on_cluster(client_of(self.client), source, training.n_jobs, timeout)
-        cluster = stack.enter_context(opened)
-        options = replace(training.options, interruption=cluster.interruption)
-        rows = of_classes(cluster)
-        self.n_features_in_ = rows.features
-        self._forget("feature_names_in_")
-        if source.names is not None:
-            self.feature_names_in_ = np.array(source.names, dtype=object)
-        task = PlacedTask(rows, self.class_weight, self.multi_class)
-        return replace(training, options=options), task
+        self,
+        began: float,
+        C: Any,
+        lam: Any,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        depends: Mapping[str, Any] = MappingProxyType({}),
+    ) -> Iterator[tuple[Training, PlacedTask]]:
+        """The rows on the workers, and how to train on them; a cluster that failed is told."""
+        source = source_of(X, y, sample_weight)
+        check_offered("cluster", self, None)
+        with ExitStack() as stack:
+            training = self._training(stack, began, C, lam)
+            solver, reason = training.solver, None
+            if solver is not None:
+                reason = ClusterSite.refusal(solver)
+            if reason is None and getattr(self, "warm_start", False):
+                reason = ignores_warm_start(solver)
+            if reason is not None:
+                raise ValueError(reason)
+            timeout = check_timeout(self.timeout)
+            opened = on_cluster(client_of(self.client), source, training.n_jobs, timeout)
+            cluster = stack.enter_context(opened)
+            rows = self._warmed(of_classes(cluster))
+            self.n_features_in_ = rows.features
+            self._forget("feature_names_in_")
+            if source.names is not None:
+                self.feature_names_in_ = np.array(source.names, dtype=object)
+            options = replace(training.options, interruption=cluster.interruption)
+            training = replace(training, options=options)
+            task = PlacedTask(rows, self.class_weight, self.multi_class)
+            start = [array for few in rows.begun.values() for array in few] or None
+            arrays = {**depends, "start": start}
+            yield self._saved(stack, training, rows, None, None, arrays), task
+        if task.error is not None:
+            raise task.error
+
+    def _warmed(self, rows: OnCluster) -> OnCluster:
+        """To be started on with the duals of the fit before, if there are any."""
+        return rows
 
 
-@like(linear.LinearSVC)
 class LinearSVC(ClusterClassifier, linear.LinearSVC):
     """``pegasos.LinearSVC`` on a Dask cluster: rows stay on their workers.
 
@@ -172,7 +201,9 @@ class LinearSVC(ClusterClassifier, linear.LinearSVC):
     C, lam, loss, ... : as in ``pegasos.LinearSVC``; the solvers are ``"auto"``, ``"dual"``,
         ``"newton"`` and ``"interior"``. An iteration of ``dual`` is a round: the weights go to all
         workers, and their changes come back. Not offered are ``multi_class="crammer_singer"``,
-        ``warm_start``, ``prune``, checkpoints and ``device``: the error says so.
+        ``prune`` and ``device``: the error says so.
+    warm_start : start from the previous fit's duals, if the chunks have the same rows and classes.
+    resume : a checkpoint to go on from, on any workers; certified, but not to the same bits.
 
     ``fit`` takes Dask arrays (dense, or of CSR chunks), data frames, or delayed parts. A worker
     that is killed, stopped or cut off costs a few rounds: its rows are computed again elsewhere.
@@ -192,25 +223,36 @@ class LinearSVC(ClusterClassifier, linear.LinearSVC):
     ) -> None:
         """Keep the parameters; they are checked by ``fit``."""
         super().__init__(**parameters)
-        self.timeout = timeout
-        self.client = client
+        self.timeout, self.client = timeout, client
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, eval_set: Any = None) -> Self:
-        """Train on Dask collections, or on a list of delayed (X, y) or (X, y, weight) parts."""
-        began = time.perf_counter()
-        with ExitStack() as stack:
-            source = source_of(X, y, sample_weight)
-            method = method_of(self.probability)
-            training, task = self._on_cluster(
-                stack, began, self.C, self.lam, source, eval_set=eval_set
-            )
-            self._learn(training, task, method)
-        if task.error is not None:
-            raise task.error
+        """Train on Dask collections, or on a list of delayed (X, y) or (X, y, weight) parts.
+
+        ``eval_set`` (X, y) are rows of this machine, as for ``pegasos.LinearSVC``.
+        """
+        began, method = time.perf_counter(), method_of(self.probability)
+        held_out = None if eval_set is None else checked_set(eval_set)
+        opened = self._on_cluster(
+            began, self.C, self.lam, X, y, sample_weight, {"eval_set": held_out}
+        )
+        with opened as (training, task):
+            self._learn(training, task, method, held_out)
         return self
 
+    def _duals_of(self, task: AnyTask, outcome: Outcome) -> Any:  # noqa: ARG002
+        """Those of the parts, packed; none of a cluster that cannot be asked."""
+        with suppress(InterruptedSiteError, SiteFailedError):
+            return cast(OnCluster, cast(PlacedTask, task).rows).duals()
+        return None
 
-@like(cv.LinearSVCCV)
+    def _warmed(self, rows: OnCluster) -> OnCluster:
+        """With the duals of the previous fit, if they are of these chunks and classes."""
+        known = getattr(self, "_duals", None)
+        if not self.warm_start or not isinstance(known, dict):
+            return rows
+        return rows.starting_from(known) if np.array_equal(rows.classes, self.classes_) else rows
+
+
 class LinearSVCCV(ClusterClassifier, cv.LinearSVCCV):
     """``LinearSVC`` on a cluster, with C chosen by cross-validation there.
 
@@ -237,8 +279,7 @@ class LinearSVCCV(ClusterClassifier, cv.LinearSVCCV):
     ) -> None:
         """Keep the parameters; they are checked by ``fit``."""
         super().__init__(**parameters)
-        self.timeout = timeout
-        self.client = client
+        self.timeout, self.client = timeout, client
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Self:
         """Choose C, then train on all rows with it."""
@@ -252,12 +293,9 @@ class LinearSVCCV(ClusterClassifier, cv.LinearSVCCV):
         if folds < 2:
             raise ValueError(f"cv must be at least 2 folds, got {self.cv}")
         self._check_rule()
-        with ExitStack() as stack:
-            source = source_of(X, y, sample_weight)
-            training, task = self._on_cluster(stack, began, float(Cs[0]), None, source)
+        opened = self._on_cluster(began, float(Cs[0]), None, X, y, sample_weight)
+        with opened as (training, task):
             self._pick(training, task, Cs, Dealt(folds, training.options.seed))
-        if task.error is not None:
-            raise task.error
         return self
 
     def _refits(self, path: Path) -> bool:
@@ -269,3 +307,30 @@ class LinearSVCCV(ClusterClassifier, cv.LinearSVCCV):
                 stacklevel=users_level(),
             )
         return self.refit and path.ended != "interrupted"
+
+
+def by_chunks(
+    X: Any, function: Callable[[Any], NDArray[Any]], like: NDArray[Any], columns: int | None
+) -> Any:
+    """A Dask array of ``function`` of each chunk of rows.
+
+    ``like`` is an empty array of the type that comes out; ``columns`` None: one number a row.
+    """
+    import dask.array as da
+    from dask.delayed import delayed
+
+    def of_chunk(chunk: Any) -> NDArray[Any]:
+        rows = as_matrix(chunk)
+        if not rows.shape[0]:
+            return np.empty((0,) if columns is None else (0, columns), dtype=like.dtype)
+        return function(rows)
+
+    chunks = row_chunks("X", X)
+    sizes = X.chunks[0] if hasattr(X, "chunks") else (np.nan,) * len(chunks)
+    shared = delayed(of_chunk, pure=True)
+    tail = () if columns is None else (columns,)
+    parts = [
+        da.from_delayed(shared(chunk), shape=(size, *tail), dtype=like.dtype, meta=like)
+        for chunk, size in zip(chunks, sizes, strict=True)
+    ]
+    return da.concatenate(parts, axis=0, allow_unknown_chunksizes=True)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -12,17 +14,16 @@ import numpy as np
 from pegasos.losses import Loss
 from pegasos.problem import Intercept
 from pegasos.result import Result
+from pegasos.run.checkpoint.saving import Saving
 from pegasos.run.limits import Limits
-from pegasos.run.options import RunOptions
 from pegasos.run.outcome import Callback
-from pegasos.sites.cluster.client import DEFAULT_TIMEOUT, check_timeout, client_of
-from pegasos.sites.cluster.placed import of_signs, on_cluster
-from pegasos.sites.cluster.source import source_of
-from pegasos.solve import check_loss, check_scaling, check_tol, resolve_intercept
-from pegasos.solvers import Solver, by_name
+from pegasos.sites.cluster.cluster import on_cluster
+from pegasos.sites.cluster.placed import of_signs
+from pegasos.sites.cluster.source import DEFAULT_TIMEOUT, check_timeout, client_of, source_of
+from pegasos.solvers import Solver
+from pegasos.tasks.checkpoints import saved_training
 from pegasos.tasks.lanes import one_vs_rest
-from pegasos.tasks.training import Training
-from pegasos.util.arguments import functions
+from pegasos.tasks.options import checked_training
 
 
 def solve(
@@ -44,6 +45,9 @@ def solve(
     n_jobs: int | None = None,
     client: Any = None,
     timeout: float = DEFAULT_TIMEOUT,
+    checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint_every: float | None = None,
+    resume: str | os.PathLike[str] | None = None,
 ) -> Result:
     """Train linear SVMs on a Dask cluster until they are proven to be within ``tol``.
 
@@ -53,29 +57,34 @@ def solve(
     threads of a worker's tasks (None: those the worker has). ``timeout``: seconds without a sign of
     life after which a worker is given up. The rest is as in ``pegasos.solve``; the solvers are
     ``auto``, ``dual``, ``newton`` and ``interior``; an epoch of ``dual`` is a round. The result has
-    no duals: they stay on the workers.
+    no duals: they stay on the workers. A run that is resumed goes on from the saved weights and
+    duals on any workers, to the same proof, and not to the same bits.
 
     Raises ``pegasos.dask.ClusterError`` if rows are lost that cannot be computed again.
     """
     began = time.perf_counter()
-    config = by_name(solver)
-    lost = check_loss(loss, config)
-    mode = resolve_intercept(intercept, config, intercept_scaling)
-    check_scaling(mode, intercept_scaling)
+    saving = Saving(checkpoint, checkpoint_every, resume)
+    saving.check()
     if (lam is None) == (C is None):
         raise ValueError("give exactly one of lam and C")
-    training = Training(
-        solver=config, loss=lost, intercept=mode, intercept_scaling=intercept_scaling, C=C, lam=lam,
-        n_jobs=n_jobs,
-        options=RunOptions(
-            tol=check_tol(tol), limits=Limits(max_time, max_epochs),
-            seed=int(np.random.default_rng(seed).integers(2**31 - 1)),
-            callbacks=functions("callbacks", callbacks), began=began, keep_duals=False,
-        ),
+    Limits(max_time, max_epochs)  # which are named so in errors
+    training = checked_training(
+        C=C, lam=lam, loss=loss, solver=solver, tol=tol, intercept=intercept, fit_intercept=True,
+        intercept_scaling=intercept_scaling, multi_class="ovr", max_iter=max_epochs,
+        max_time=max_time, seed=int(np.random.default_rng(seed).integers(2**31 - 1)),
+        n_jobs=n_jobs, callbacks=callbacks, began=began,
     )  # fmt: skip
     source = source_of(X, y, sample_weight)
-    with on_cluster(client_of(client), source, n_jobs, check_timeout(timeout)) as cluster:
-        problem, single = of_signs(cluster, training, one_vs_rest(np.ones(2)))
+    with ExitStack() as stack:
+        opened = on_cluster(client_of(client), source, n_jobs, check_timeout(timeout))
+        cluster = stack.enter_context(opened)
+        rows = of_signs(cluster)
+        single = rows.classes.size > 0
+        training = saved_training(stack, saving, training, rows, None, None, {}, drawn=seed is None)
+        if single:
+            problem = rows.problem(training, one_vs_rest(np.ones(2)), C=C)
+        else:
+            problem = rows.problem_of_signs(training)
         options = replace(training.options, interruption=cluster.interruption, scalar=single)
         outcome = training.run(problem, options)
         error = cluster.error

@@ -40,7 +40,7 @@ from pegasos.util.devices import gpu_part, is_device_array, is_tensor, kind_of_d
 
 _MAY_DIFFER = {
     "random_state", "max_iter", "max_time", "verbose", "callbacks", "average",
-    "checkpoint", "checkpoint_every", "resume",
+    "checkpoint", "checkpoint_every", "resume", "timeout",
 }  # fmt: skip
 READ_TYPES = [*IN_PLACE, np.bool_]  # anything else becomes float64
 

@@ -212,12 +212,16 @@ class LinearSVC(PartialFit):
         self._forget("_duals", "pruning_")
         self.classes_, self._labels, self._pairs = task.classes, None, bool(task.pairs)
         if self.warm_start:
-            self._duals = outcome.duals if task.pairs else [outcome.duals]
+            self._duals = self._duals_of(task, outcome)
         self._store_validated(task, outcome, validation)
         self._store_calibrators(None)
         stopped = self.stop_reason_ in ("interrupted", "callback", "cluster_failed")
         if method is not None and not stopped:
             self._store_calibrators(calibrate(training, task, method, self.C))
+
+    def _duals_of(self, task: AnyTask, outcome: Outcome) -> Any:
+        """What the next fit may start from."""
+        return outcome.duals if task.pairs else [outcome.duals]
 
     def _validated(
         self, training: Training, task: AnyTask, eval_set: Any, duals: Any
@@ -239,7 +243,8 @@ class LinearSVC(PartialFit):
         )
         if training.solver is None and not task.binary and not task.joint:
             # One that brings all classes along at every pass.
-            brought = DualCoordinate() if isinstance(task, Task) else InteriorPoint()
+            walks = isinstance(task, Task) or task.rows.walks
+            brought = DualCoordinate() if walks else InteriorPoint()
             training = replace(training, solver=brought)
         options = replace(
             training.options,

@@ -8,9 +8,8 @@ a function of the rows visited, never of the clock, so results do not depend on 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,15 +22,13 @@ from pegasos.run.options import RunOptions
 from pegasos.run.outcome import Outcome, StopReason
 from pegasos.run.run_state import RunState
 from pegasos.run.snapshot import Lanes
-from pegasos.sites.errors import InterruptedSiteError, PartsLostError, SiteFailedError
+from pegasos.sites.errors import InterruptedSiteError, SiteFailedError
 from pegasos.sites.policy import P
 from pegasos.solvers import Choice
 from pegasos.solvers.auto import fixed
 from pegasos.solvers.base import SolverOf
 
 _NEVER = 1 << 62
-
-Asked = TypeVar("Asked")
 
 
 def run(problem: P, solver: SolverOf[Any] | Choice, options: RunOptions) -> Outcome:
@@ -58,7 +55,9 @@ class _Run(RunState[P]):
         return self.outcome()
 
     def cut_off(self, reason: StopReason) -> None:
-        """End with the model that was certified last."""
+        """End with the model that was certified last; save what is known without the site."""
+        with suppress(InterruptedSiteError, SiteFailedError):
+            self.leave()
         self.reasons.append(reason)
         self.seen_before = self.records[-1].examples if self.records else 0
 
@@ -104,6 +103,7 @@ class _Run(RunState[P]):
 
     def begin(self, lanes: NDArray[np.intp], spent: int) -> None:
         """Start on these lanes: all of them, or one after the other."""
+        self.ready = False
         self.live, self.spent = lanes, spent  # those not yet certified
         self.problem = self.of_lanes(lanes)
         duals = None
@@ -118,6 +118,7 @@ class _Run(RunState[P]):
         apart = schedule.RARELY if rarely else 1
         self.schedule = schedule.Schedule(self.whole.n, self.options.record_every, quick, apart)
         self.trend = ([], [])
+        self.ready = True
 
     def loop(self) -> StopReason | None:
         """Run until the lanes are done or a limit is reached; None: another solver takes over."""
@@ -285,17 +286,6 @@ class _Run(RunState[P]):
         if self.live.size:
             self.policy.refused(self.problem, self.state)
         return True
-
-    def despite_losses(self, ask: Callable[[], Asked]) -> Asked:
-        """What was asked of the site, again after each loss of parts.
-
-        The model to be certified stays: any duals prove something about it.
-        """
-        while True:
-            try:
-                return ask()
-            except PartsLostError:
-                self.state = self.policy.stale(self.problem, self.state)
 
     def proven(
         self, weights: Floats, b: Floats, give_up: GiveUp

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from typing import Any, Generic, get_args
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +17,14 @@ from pegasos.run.interrupt import Interruption
 from pegasos.run.options import RunOptions
 from pegasos.run.outcome import Outcome, StopReason
 from pegasos.run.snapshot import Lanes, Model
+from pegasos.sites.errors import PartsLostError
 from pegasos.sites.policy import P, PolicyOf
 from pegasos.solvers import Choice
 from pegasos.state import Arrays, State, expect, named, under
 
 _STATE, _MONITOR, _MEMORY = "state/", "monitor/", "memory/"
+
+Asked = TypeVar("Asked")
 
 
 class RunState(Generic[P]):
@@ -47,6 +51,7 @@ class RunState(Generic[P]):
         self.changes = 0  # of solver
         self.cut_short = False  # by a limit or an interrupt
         self.resumed = False
+        self.ready = False  # the state is that of the live lanes
         self.records: list[Record] = []
         self.certifying = 0.0
         self.exhausted = False  # some lane was left unproven, at the last digits of float64
@@ -91,7 +96,7 @@ class RunState(Generic[P]):
         """Write where the run stands, if it has a checkpoint."""
         # After an interrupt the lanes that are left may not have closed ranks.
         part = self.options.part
-        if part is not None and self.live.size == self.problem.lanes:
+        if part is not None and self.ready and self.live.size == self.problem.lanes:
             part.save(*self.saved(ended=False))
 
     def leave(self) -> None:
@@ -128,7 +133,8 @@ class RunState(Generic[P]):
         about["live"] = snapshot.lanes_values([(self.live, self.spent)])
         about["schedule"] = snapshot.schedule_values(self.schedule)
         about["trend"] = self.trend
-        arrays |= named(_STATE, self.policy.saved(self.problem, self.state))
+        state = self.despite_losses(lambda: self.policy.saved(self.problem, self.state))
+        arrays |= named(_STATE, state)
         if self.options.monitor is not None:
             arrays |= named(_MONITOR, self.options.monitor.arrays())
         return about, arrays
@@ -170,8 +176,19 @@ class RunState(Generic[P]):
             self.state, self.warm = self.policy.resumed(self.problem, found), False
             if monitor is not None:
                 monitor.restore(under(_MONITOR, arrays), self.records)
-        self.resumed = True
+        self.resumed = self.ready = True
         return False
+
+    def despite_losses(self, ask: Callable[[], Asked]) -> Asked:
+        """What was asked of the site, again after each loss of parts.
+
+        The model to be certified stays: any duals prove something about it.
+        """
+        while True:
+            try:
+                return ask()
+            except PartsLostError:
+                self.state = self.policy.stale(self.problem, self.state)
 
     def of_lanes(self, lanes: NDArray[np.intp]) -> P:
         """The problem of some lanes."""

@@ -60,7 +60,7 @@ def run_any(problem: Problem, plan: Plan, solver: Solver | None, options: RunOpt
         return run_lanes(problem, plan, options)
     choice, tol = plan(problem)
     most = problem.site.side_by_side
-    if problem.lanes > 1 and most and choice.solver.lanes_apart:
+    if problem.lanes > 1 and most and choice.solver.lanes_apart and options.monitor is None:
         several = replace(problem, threads=min(problem.lanes, most))
         return run_lanes(several, lambda _: (choice, tol), options)
     return run(problem, choice, replace(options, tol=tol))

@@ -30,6 +30,7 @@ class Site(ABC):
     where: ClassVar[str]  # "stay ..." of what does not leave it
     in_memory: ClassVar[bool] = False  # rows of this process: any row can be visited at any time
     here: ClassVar[bool] = True  # the rows' variables and duals are arrays of the run's state
+    keeps_points: ClassVar[bool] = False  # a saved run goes on from its point, not to the same bits
     matrices_here: ClassVar[bool] = True  # they are arrays of the run's state
     side_by_side: ClassVar[int] = 0  # lanes that run apart at a time; 0: the driver takes groups
     instead: ClassVar[str] = "solver='dual'"  # what to use for features that no matrix is made of

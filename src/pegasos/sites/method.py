@@ -107,6 +107,7 @@ class RowMethod(ABC):
 
     name: ClassVar[str]
     passes: ClassVar[Mapping[str, Pass]]
+    point: ClassVar[int]  # of the variables, so many make the point; an iteration makes the others
     lanes: ClassVar[bool] = False
 
     @abstractmethod

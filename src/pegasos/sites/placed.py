@@ -51,6 +51,7 @@ class Placed(ABC):
     """Rows at a site, and the class of each."""
 
     where: ClassVar[str]  # "on a ..."
+    walks: ClassVar[bool] = False  # steps row by row run there, of all lanes together
     together: ClassVar[int | None]  # fits of a path in a run; None: all folds of one C
     classes: NDArray[Any]
     error: Exception | None = None  # why the site cannot go on

@@ -56,6 +56,7 @@ from pegasos.solvers.interior_phases import (
     SCALE,
     STALLED,
     START_POWER,
+    STARTED,
     SWAPPED,
     TRIALS,
     Iteration,
@@ -116,6 +117,11 @@ class InteriorPoint(normal.SecondOrder):
     def about(self, problem: Problem) -> About:
         """Where the duals and slacks of either class start."""
         return lightened(problem)._asdict() | {"most_slack": MOST_SLACK}
+
+    def begin_again(self, state: State) -> None:
+        """As at the start: the point is looked at, and no step leads to it."""
+        state["flags"][STARTED] = 0
+        state["place"][:] = POINT, 0
 
     def passes(self, problem: Problem, state: State) -> Passes:
         """The passes over the rows that an iteration is made of."""

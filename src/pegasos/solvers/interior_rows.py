@@ -60,6 +60,7 @@ class InteriorRows(RowMethod):
 
     name: ClassVar[str] = "interior"
     passes: ClassVar[Mapping[str, Pass]] = PASSES
+    point: ClassVar[int] = 4  # a, v, r and xi
     lanes: ClassVar[bool] = True
 
     def begin(self, problem: Problem, about: About) -> Floats:

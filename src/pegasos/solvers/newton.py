@@ -125,6 +125,10 @@ class Newton(normal.SecondOrder):
         """The rows of the first sample."""
         return {"every": self.sampling.every(problem)}
 
+    def begin_again(self, state: State) -> None:
+        """Slacks are those of w = 0, and change along w."""
+        look_at_all(state, self.width(state))
+
     def passes(self, problem: Problem, state: State) -> Passes:
         """The passes over the rows that an iteration is made of."""
         return problem.site.passes(ROWS, problem, state, {})

@@ -77,6 +77,7 @@ class NewtonRows(RowMethod):
 
     name: ClassVar[str] = "newton"
     passes: ClassVar[Mapping[str, Pass]] = PASSES
+    point: ClassVar[int] = 0  # slacks are those of w and b
 
     def begin(self, problem: Problem, about: About) -> Floats:  # noqa: ARG002
         """The slacks of w = 0."""

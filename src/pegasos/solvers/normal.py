@@ -37,9 +37,20 @@ class SecondOrder(Solver):
     def about(self, problem: Problem) -> About:
         """What a site has to know before its first pass."""
 
+    @abstractmethod
+    def begin_again(self, state: State) -> None:
+        """The iteration in hand begins again, at a point that nothing else is known of."""
+
     def saved_there(self, problem: Problem, state: State) -> Arrays:
         """As the site says."""
         return problem.site.saved(self.method, problem, state)
+
+    def resumed(self, problem: Problem, arrays: Arrays) -> State:
+        """The state of arrays that were read from a file; ValueError if they can be no run's."""
+        state = super().resumed(problem, arrays)
+        if problem.site.keeps_points:
+            self.begin_again(state)
+        return state
 
     def resumed_there(self, problem: Problem, arrays: Arrays) -> Any:
         """As the site takes it back."""

@@ -79,7 +79,7 @@ _REFUSED: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "partial_fit": _IN_MEMORY + "leave device out",
         },
         "cluster": {
-            **dict.fromkeys((*_KEPT, "multi_class", "device", "eval_set"), _CLUSTER),
+            **dict.fromkeys(("prune", "patience", "multi_class", "device"), _CLUSTER),
             "labels": "y must be one-dimensional: a class for every row",
             "partial_fit": "rows on a cluster do not come in batches: pegasos.LinearSVC has it",
         },

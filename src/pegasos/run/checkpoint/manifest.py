@@ -18,26 +18,39 @@ from pegasos.util.checksums import of_arrays, of_rows
 from pegasos.util.devices import to_host
 
 NAME = "manifest.json"
+# What rows come in: the words where that differs, and the checksums that then cannot be compared.
+_PIECES = {
+    "blocks": (
+        "rows were read by other blocks, or at once (on another machine, or with another limit of "
+        "memory)",
+        {"X"},
+    ),
+    "chunks": ("rows on the cluster come in other chunks", {"X", "y", "sample_weight"}),
+}
 _FORMAT, _VERSION = "pegasos checkpoint", 7
 
 
 def describe(
     X: Any, y: Any, sample_weight: Any, n_jobs: int | None, parameters: dict[str, Any]
 ) -> dict[str, Any]:
-    """The manifest of a training; ``parameters`` are those its bits depend on."""
+    """The manifest of a training; ``parameters`` are those its bits depend on.
+
+    Rows that know their ``fingerprint`` are elsewhere: threads change no more than workers do.
+    """
     import importlib.metadata  # slow to import
 
-    used = threads.resolve(n_jobs, np.inf)
-    if n_jobs is None or n_jobs < 0:
-        parameters = {**parameters, "cores": used}
+    known = getattr(X, "fingerprint", None)
+    if known is None:
+        parameters = {**parameters, "n_jobs": n_jobs}
+        if n_jobs is None or n_jobs < 0:
+            parameters["cores"] = threads.resolve(n_jobs, np.inf)
     return {
         "format": _FORMAT,
         "version": _VERSION,
         "package": importlib.metadata.version("pegasos"),
         "kernels": _core.instruction_set(),
-        "data": fingerprint(X, y, sample_weight),
-        "parameters": {name: _plain(value) for name, value in parameters.items()}
-        | {"n_jobs": _plain(n_jobs)},
+        "data": fingerprint(X, y, sample_weight) if known is None else known(),
+        "parameters": {name: _plain(value) for name, value in parameters.items()},
     }
 
 
@@ -122,14 +135,10 @@ def check_same(
     differences = []
     if known["package"] != here["package"]:
         differences.append(f"pegasos {known['package']} wrote it, this is {here['package']}")
-    other_blocks = known["data"].get("blocks") != here["data"].get("blocks")
-    if other_blocks:
-        # What they hold is then not to be compared.
-        differences.append(
-            "rows were read by other blocks, or at once (on another machine, or with another limit "
-            "of memory)"
-        )
-        drawn = drawn | {"X", "blocks"}
+    for name, (words, parts) in _PIECES.items():
+        if known["data"].get(name) != here["data"].get(name):
+            differences.append(words)
+            drawn = drawn | {name} | parts
     for group in ("data", "parameters"):
         names = sorted(known[group].keys() | here[group].keys())
         differences += [

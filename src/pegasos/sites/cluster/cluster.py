@@ -12,16 +12,21 @@ import itertools
 import threading
 import uuid
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from pegasos.run.interrupt import Interruption
 from pegasos.sites.cluster.part import hold, work
 from pegasos.sites.cluster.source import Source
 from pegasos.sites.cluster.watching import Watcher, of_the_cluster
-from pegasos.sites.errors import ClusterError, PartsLostError, WorkersLostError
+from pegasos.sites.errors import (
+    ClusterError,
+    InterruptedSiteError,
+    PartsLostError,
+    WorkersLostError,
+)
 from pegasos.sites.merge import merged
 
 _BY_ITSELF = 1 << 16  # bytes of arguments that go with every task; more are sent once and shared
@@ -31,6 +36,8 @@ _TRIES = 5  # of bringing parts up
 _MOST_FAILURES = 8  # of a command, one after the other
 # What parts that come up later are told, in this order.
 _SETUP = ("describe", "set_lanes", "at")
+
+Of = TypeVar("Of")
 
 
 @dataclass
@@ -47,7 +54,7 @@ class Cluster:
     error: ClusterError | None = None  # what ended it
 
     def __post_init__(self) -> None:
-        """Look at the workers."""
+        """Load the chunks, and make parts of them where they lie."""
         self.run = uuid.uuid4().hex[:12]
         self.lock = threading.RLock()
         self.generation = 0
@@ -58,27 +65,22 @@ class Cluster:
         self.failures: Counter[str] = Counter()  # of commands, one after the other
         self.chunks: dict[str, list[int]] = {}
         try:
-            self._begin()
+            loaded = self._load(list(range(len(self.source.chunks))))
+            groups = self.source.groups(self._locations(loaded), _PARTS_PER_WORKER)
+            self.chunks = {f"part {i + 1} of {len(groups)}": g for i, g in enumerate(groups)}
+            self._bring_up(list(self.chunks), {}, loaded)
         except BaseException:
             self.close()
             raise
-
-    def _begin(self) -> None:
-        """Load the chunks, and make parts of them where they lie."""
-        loaded = self._load(list(range(len(self.source.chunks))))
-        groups = self.source.groups(self._locations(loaded), _PARTS_PER_WORKER)
-        self.chunks = {f"part {i + 1} of {len(groups)}": g for i, g in enumerate(groups)}
-        self._bring_up(list(self.chunks), {}, loaded)
 
     # Bringing parts up.
     def _load(self, numbers: list[int]) -> dict[int, Any]:
         """Chunks in the memory of workers, whichever the scheduler likes; it sees to losses."""
         futures = {number: self.client.compute(self.source.bundle(number)) for number in numbers}
-        health = self.watch.health
         for number, future in futures.items():
             while not self._loaded(number, future):
-                health.look()
-                self._forget({a for a in health.workers if health.silent(a)})
+                self.watch.look()
+                self._forget({a for a in self.watch.listed if self.watch.silent(a)})
                 self.watch.workers()
         return futures
 
@@ -87,17 +89,14 @@ class Cluster:
         try:
             return self.watch.done(future)
         except Exception as error:
-            if of_the_cluster(error):
-                raise self._cannot(number, error) from error
-            raise
-
-    def _cannot(self, number: int, error: Any) -> ClusterError:
-        name = next((n for n, numbers in self.chunks.items() if number in numbers), "a part")
-        return ClusterError(
-            f"{name} (chunk {number} of {len(self.source.chunks)}) was lost with its worker and "
-            f"cannot be computed again: {error!r}; rows that were scattered from a client, or "
-            "whose files are gone, cannot"
-        )
+            if not of_the_cluster(error):
+                raise
+            name = next((n for n, numbers in self.chunks.items() if number in numbers), "a part")
+            raise ClusterError(
+                f"{name} (chunk {number} of {len(self.source.chunks)}) was lost with its worker "
+                f"and cannot be computed again: {error!r}; rows that were scattered from a client, "
+                "or whose files are gone, cannot"
+            ) from error
 
     def _locations(self, futures: dict[int, Any]) -> dict[int, str | None]:
         """Where chunks are."""
@@ -125,11 +124,9 @@ class Cluster:
             first = {name: wanted.get(name, here[self.chunks[name][0]]) for name in names}
             places = self._places(first, self.watch.workers())
             futures = {
-                name: self.client.submit(
-                    hold, self._key(name), self.chunks[name],
+                name: self._submit(
+                    "hold", place, hold, self.run, name, self.chunks[name],
                     [loaded[n] for n in self.chunks[name]], self.threads,
-                    key=f"pegasos-hold-{self.run}-{next(self.numbers)}", workers=[place],
-                    allow_other_workers=False, pure=False,
                 )
                 for name, place in places.items()
             }  # fmt: skip
@@ -138,7 +135,8 @@ class Cluster:
                 for name, future in futures.items():
                     self.watch.wait(future, watched)
                     self.holder[name], self.held[name] = places[name], future
-                self._replay(names)
+                for command, common in self.setup:  # what the others know
+                    self._ask(command, common, {}, names)
                 return
             except BaseException as failure:
                 for future in futures.values():  # nothing of them is to stay in memory
@@ -152,33 +150,20 @@ class Cluster:
         raise ClusterError(f"workers are lost as soon as they are given rows: {error}")
 
     def _places(self, wanted: dict[str, str | None], workers: list[str]) -> dict[str, str]:
-        load = dict.fromkeys(workers, 0)
-        for address in self.holder.values():
-            if address in load:
-                load[address] += 1
+        load = {a: list(self.holder.values()).count(a) for a in workers}
         places: dict[str, str] = {}
         for name, like in wanted.items():
-            chosen = min(workers, key=lambda a: (load[a], a))
-            if like is not None and like in load:
-                chosen = like
+            chosen = like if like in load else min(workers, key=lambda a: (load[a], a))
+            assert chosen is not None
             load[chosen] += 1
             places[name] = chosen
         return places
 
-    def _key(self, name: str) -> str:
-        """What the part is called in the memory of a worker."""
-        return f"{self.run}:{name}"
-
-    def _replay(self, names: list[str]) -> None:
-        """Tell new parts what the others know."""
-        for command, common in self.setup:
-            self._ask(command, common, {}, names)
-
     def _forget(self, addresses: set[str]) -> None:
         """Give up workers, and what they held."""
         for address in addresses:
-            if self.watch.health.silent(address):
-                self.watch.health.remove(address)
+            if self.watch.silent(address):
+                self.watch.remove(address)
         for name in [n for n, a in self.holder.items() if a in addresses]:
             self._drop(name)
 
@@ -199,8 +184,8 @@ class Cluster:
 
     def move_to_newcomers(self) -> dict[str, str]:
         """Parts that should go to workers that joined, and where; one for each of them."""
-        self.watch.health.look()
-        load: dict[str, list[str]] = {a: [] for a in self.watch.health.usable()}
+        self.watch.look()
+        load: dict[str, list[str]] = {a: [] for a in self.watch.usable()}
         for name, address in self.holder.items():
             load.setdefault(address, []).append(name)
         moves: dict[str, str] = {}
@@ -218,6 +203,13 @@ class Cluster:
                 self._drop(name)
             self._bring_up(list(moves), dict(moves))
 
+    def by_part(self, of_chunks: Mapping[int, Of]) -> dict[str, dict[int, Of]]:
+        """What there is of some chunks, by the parts that have them now."""
+        return {
+            name: {number: of_chunks[number] for number in numbers if number in of_chunks}
+            for name, numbers in self.chunks.items()
+        }
+
     # Asking.
     def ask(
         self,
@@ -232,7 +224,12 @@ class Cluster:
             try:
                 reply = self._ask(command, common or {}, each or {}, list(self.chunks))
             except WorkersLostError as lost:
-                self._count(command, lost)
+                self.failures[command] += 1
+                if self.failures[command] > _MOST_FAILURES:
+                    raise ClusterError(
+                        f"workers were lost {_MOST_FAILURES} times in a row in {command!r} (last: "
+                        f"{lost}): have they enough memory for their rows?"
+                    ) from lost
                 self.recover(lost.addresses, generation)
                 raise PartsLostError from lost
         self.failures[command] = 0
@@ -251,15 +248,6 @@ class Cluster:
             self.error = error
             raise
 
-    def _count(self, command: str, lost: WorkersLostError) -> None:
-        """Give up after too many losses in the same place."""
-        self.failures[command] += 1
-        if self.failures[command] > _MOST_FAILURES:
-            raise ClusterError(
-                f"workers were lost {_MOST_FAILURES} times in a row in {command!r} (last: {lost}): "
-                "have they enough memory for their rows?"
-            ) from lost
-
     def keep(self, command: str, common: dict[str, Any]) -> dict[str, Any]:
         """Ask, and ask parts that come up later, too."""
         earlier = _SETUP[: _SETUP.index(command)]
@@ -268,11 +256,16 @@ class Cluster:
         self.setup.append((command, common))
         return reply
 
-    def ask_again(self, command: str, common: dict[str, Any] | None = None) -> dict[str, Any]:
+    def ask_again(
+        self,
+        command: str,
+        common: dict[str, Any] | None = None,
+        each: dict[str, dict[str, Any]] | None = None,
+    ) -> dict[str, Any]:
         """Ask until no part is lost meanwhile: where nothing is that a loss could harm."""
         while True:
             try:
-                return self.ask(command, common)
+                return self.ask(command, common, each)
             except PartsLostError:
                 continue
 
@@ -290,35 +283,29 @@ class Cluster:
         shared = self._shared(common, sorted(workers)[0])
         futures = []
         for address, here in sorted(by_worker.items()):
-            own = {self._key(name): each[name] for name in here if name in each}
-            future = self.client.submit(
-                work, [self._key(name) for name in here], command, shared, own, self.generation,
-                key=f"pegasos-{command}-{self.run}-{next(self.numbers)}", workers=[address],
-                allow_other_workers=False, pure=False,
-            )  # fmt: skip
-            futures.append((address, future))
+            own = {name: each[name] for name in here if name in each}
+            asked = (self.run, here, command, shared, own, self.generation)
+            futures.append((address, self._submit(command, address, work, *asked)))
         while len(futures) > _FAN_IN:
             groups = [futures[i : i + _FAN_IN] for i in range(0, len(futures), _FAN_IN)]
             futures = [
-                (group[0][0], self.client.submit(
-                    merged, *(future for _, future in group), pure=False,
-                    key=f"pegasos-merge-{self.run}-{next(self.numbers)}", workers=[group[0][0]],
-                    allow_other_workers=False,
-                ))
-                for group in groups
-            ]  # fmt: skip
+                (at, self._submit("merge", at, merged, future, *(other for _, other in others)))
+                for (at, future), *others in groups
+            ]
         replies = [self.watch.result(future, workers) for _, future in futures]
         self.rounds += 1
         reply, missing = merged(*replies)
         if missing:
             # Their worker was restarted under the same address.
-            raise WorkersLostError({self._holder_of(key.split(":", 1)[1]) for key in missing})
-        return {name: self._named(how, value) for name, (how, value) in reply.items()}
+            raise WorkersLostError({self._holder_of(name) for name in missing})
+        return {name: value for name, (_, value) in reply.items()}
 
-    def _named(self, how: str, value: Any) -> Any:
-        if how != "each":
-            return value
-        return {key.split(":", 1)[1]: own for key, own in value.items()}
+    def _submit(self, what: str, address: str, function: Any, *arguments: Any) -> Any:
+        """A task that runs on this worker, or nowhere."""
+        return self.client.submit(
+            function, *arguments, key=f"pegasos-{what}-{self.run}-{next(self.numbers)}",
+            workers=[address], allow_other_workers=False, pure=False,
+        )  # fmt: skip
 
     def _holder_of(self, name: str) -> str:
         try:
@@ -348,3 +335,19 @@ class Cluster:
                 future.release()
         self.held.clear()
         self.holder.clear()
+
+
+@contextmanager
+def on_cluster(
+    client: Any, source: Source, n_jobs: int | None, timeout: float
+) -> Iterator[Cluster]:
+    """The source's parts on the workers, while they are needed."""
+    with Interruption() as interruption:
+        try:
+            cluster = Cluster(client, source, timeout, n_jobs, interruption)
+            try:
+                yield cluster
+            finally:
+                cluster.close()
+        except InterruptedSiteError:
+            raise KeyboardInterrupt from None  # there is no model yet

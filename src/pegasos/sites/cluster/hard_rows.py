@@ -8,17 +8,20 @@ those of all other rows standing still.
 
 from __future__ import annotations
 
-from typing import Any
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from pegasos.certificate import Floats
 from pegasos.problem import Problem, lanes_over
 from pegasos.rows import Rows, as_rows
-from pegasos.sites.cluster.gap_sums import site_of
-from pegasos.sites.cluster.loading import joined
 from pegasos.sites.cluster.part_duals import LocalSteps, Sent, Terms
+from pegasos.sites.cluster.source import joined
 from pegasos.util import sparse
+
+if TYPE_CHECKING:
+    from pegasos.sites.cluster.site import ClusterSite
 
 _EPOCHS = 5  # before a look at how far it is
 _LOOKS = 12  # at most
@@ -26,55 +29,51 @@ _NEAR = 0.1  # of the gap aimed at may be left here
 _ANSWERED = 0.5  # of what sum a y was at the multiplier's last step
 
 
+def site_of(problem: Problem) -> ClusterSite:
+    """Where the rows are."""
+    return cast("ClusterSite", problem.site)
+
+
 class HardRows:
     """Rows of all parts, with their duals of all lanes."""
 
-    def __init__(self, most_bytes: float) -> None:
+    def __init__(self, room: float) -> None:
         """Empty."""
-        self.most_bytes = most_bytes
+        self.room = room  # bytes that may still come
         self.sent: list[tuple[str, Sent]] = []
-        self.n = 0
-        self.bytes = 0.0
         self.rows: Rows | None = None
         self.duals: Floats = np.zeros((0, 0))
-
-    @property
-    def room(self) -> float:
-        """Bytes that may still come."""
-        return max(0.0, self.most_bytes - self.bytes)
 
     def add(self, rows: dict[str, Sent], bias: float) -> None:
         """Take rows in."""
         if not rows:
             return
-        for name in sorted(rows):
-            sent = rows[name]
-            self.sent.append((name, sent))
-            self.n += len(sent.ids)
-            self.bytes += _bytes(sent.X)
-        self.X = joined([sent.X for _, sent in self.sent])
-        self.labels = np.concatenate([sent.labels for _, sent in self.sent])
+        self.sent += sorted(rows.items())
+        self.room = max(0.0, self.room - sum(_bytes(sent.X) for sent in rows.values()))
+        every = [sent for _, sent in self.sent]
+        self.labels = np.concatenate([sent.labels for sent in every])
+        weights = [sent.weight for sent in every]
         self.weight = None
-        if any(s.weight is not None for _, s in self.sent):
-            self.weight = np.concatenate([_weight(s) for _, s in self.sent])
-        before = self.duals if self.rows is not None else np.zeros((0, self.labels.shape[1]))
-        new = [rows[name].duals for name in sorted(rows)]
-        self.duals = np.concatenate([before, *new])
-        self.rows = as_rows(self.X, bias=bias)
+        if any(weight is not None for weight in weights):  # those without weigh one each
+            ones = (np.ones((len(sent.ids), 1)) for sent in every)
+            self.weight = np.concatenate(
+                [one if w is None else w for w, one in zip(weights, ones, strict=True)]
+            )
+        before = [] if self.rows is None else [self.duals]
+        self.duals = np.concatenate(before + [rows[name].duals for name in sorted(rows)])
+        self.rows = as_rows(joined([sent.X for sent in every]), bias=bias)
 
     def by_part(self) -> dict[str, dict[str, Any]]:
         """The ids and duals of the rows of each part."""
-        found: dict[str, list[tuple[Any, Floats]]] = {}
-        at = 0
-        for name, sent in self.sent:
-            found.setdefault(name, []).append((sent.ids, self.duals[at : at + len(sent.ids)]))
-            at += len(sent.ids)
+        ends = np.cumsum([len(sent.ids) for _, sent in self.sent])[:-1]
+        pieces: dict[str, list[tuple[Any, Floats]]] = defaultdict(list)
+        for (name, sent), duals in zip(self.sent, np.split(self.duals, ends), strict=False):
+            pieces[name].append((sent.ids, duals))
         return {
-            name: {
-                "ids": np.concatenate([ids for ids, _ in pieces]),
-                "duals": np.concatenate([duals for _, duals in pieces]),
-            }
-            for name, pieces in found.items()
+            name: dict(
+                zip(("ids", "duals"), map(np.concatenate, zip(*own, strict=True)), strict=True)
+            )
+            for name, own in pieces.items()
         }
 
     def problem(self, whole: Problem) -> Problem:
@@ -162,11 +161,6 @@ def _objective(problem: Problem, W: Floats) -> float:
     w = W[:-1, : problem.lanes]
     size: float = (problem.s * np.einsum("jk,jk->k", w, w)).min()
     return size / 2
-
-
-def _weight(sent: Sent) -> Floats:
-    """Rows without weights weigh one each."""
-    return np.ones((len(sent.ids), 1)) if sent.weight is None else sent.weight
 
 
 def _bytes(X: Any) -> float:

@@ -1,20 +1,18 @@
 """What a worker holds: some of the rows, their labels and duals, and the work on them.
 
 A part is found by its key in the worker's memory (``HELD``), and lives as long as the client keeps
-the future that made it. ``work`` calls a method of parts and adds up what they reply; keys that
-are not here come back as missing, and it is for the client to bring them up again.
-
-A reply is a dict of (how replies are merged, value): ``"sum"``, ``"min"``, or ``"each"`` for a dict
-by part. A part without rows replies with nothing.
+the future that made it. ``work`` calls a method of parts and merges what they reply; a part without
+rows is not asked. Keys that are not here come back as missing: the client brings them up again.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any, Protocol
+from types import MappingProxyType
+from typing import Any
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -22,20 +20,16 @@ from numpy.typing import NDArray
 
 from pegasos.certificate import Floats
 from pegasos.losses import Loss
-from pegasos.problem import Intercept, Problem, lanes_over
-from pegasos.rows import Rows, as_rows
-from pegasos.sites.cluster.loading import Loaded, load_chunks, threads_of, widened
-from pegasos.sites.cluster.part_passes import PartPasses, Shapes
-from pegasos.sites.cluster.part_sums import CertifiedPart
+from pegasos.problem import Intercept, lanes_over
+from pegasos.rows import as_rows
+from pegasos.sites.cluster.part_duals import DualPart, Settled, padded, sums_over
+from pegasos.sites.cluster.passes import PartPasses
+from pegasos.sites.cluster.source import Loaded, load_chunks, threads_of, widened
 from pegasos.sites.merge import Reply, merge
-from pegasos.sites.method import About, Bools, RowMethod
+from pegasos.sites.method import About, RowMethod
 
-
-class LabelsOf(Protocol):
-    """Makes the lanes' labels; it travels to the parts."""
-
-    def __call__(self, part: Part) -> NDArray[np.int8]:
-        """(n, K) in {-1, 0, +1} of a part's rows."""
+LabelsOf = Callable[["Part"], NDArray[np.int8]]
+"""Makes the lanes' labels (n, K) in {-1, 0, +1} of a part's rows; it travels to the parts."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,58 +47,65 @@ class Lanes:
     loss: Loss
     features: int
 
-    @property
-    def count(self) -> int:
-        """Lanes in all."""
-        return int(self.s.size)
+
+class CameUpAnewError(Exception):
+    """What a part is asked of was lost with the worker that had it."""
 
 
-class Part(CertifiedPart):
+class Part(DualPart):
     """Rows, labels, weights; after ``set_lanes`` a problem, duals and what solvers need."""
-
-    problem: Problem
-    step_rows: Rows
 
     def __init__(self, name: str, loaded: Loaded, threads: int) -> None:
         """Check the rows."""
         self.name, self.threads = name, threads
         self.X, self.y, self.weight, self.chunks = loaded
-        self.n = int(self.X.shape[0])
-        self.rows = as_rows(self.X, n_jobs=threads) if self.n else None
+        ends = np.cumsum([0, *(size for _, size in self.chunks)]).tolist()
+        self.spans = [
+            (k, end - size, end) for (k, size), end in zip(self.chunks, ends[1:], strict=True)
+        ]
+        self.n = ends[-1]
+        if self.n:
+            self.rows = as_rows(self.X, n_jobs=threads)
         self.passes: dict[int, PartPasses] = {}
-        self.looked: dict[tuple[int, ...], Any] = {}
+        # By lanes: the weights that were looked at, and w.x.
+        self.looked: dict[tuple[int, ...], tuple[Floats, Floats]] = {}
         self.lock = threading.Lock()
         self.generation = 0  # of the client's, in which it was last spoken to
+
+    def __reduce__(self) -> Any:
+        """Parts never travel, and are not spilled to disk."""
+        raise TypeError(f"{self.name} stays on its worker")
+
+    def __sizeof__(self) -> int:
+        """What Dask may count with."""
+        return int(self.n * (self.rows.row_bytes + 32)) if self.n else 0
 
     def describe(self, *, signs: bool) -> Reply:
         """Sizes, and the classes with their weights, if y does not hold ``signs``."""
         if not signs and self.y.ndim == 2 and self.y.shape[1] == 1:
             self.y = self.y[:, 0]
-        about: dict[str, Any] = {"features": int(self.X.shape[1]), "rows": self.n}
-        if self.y.ndim == 1:
-            values, codes = np.unique(self.y, return_inverse=True)
-            weight = None if self.weight is None else self.weight[:, 0]
-            about["classes"] = values
-            about["weights"] = np.bincount(codes, weight, minlength=values.size).astype(float)
-        else:
-            about["lanes"] = self.y.shape[1]
-        if self.rows is not None:
-            rows = self.rows
-            about |= {
-                "values": rows.row_size * self.n, "bytes": rows.row_bytes * self.n,
-                "longest": rows.longest, "dense": rows.dense is not None,
-                "largest_norm": float(rows.squared_norms.max()),
-                "norms": float(rows.squared_norms.sum()),
-            }  # fmt: skip
-        return {"about": ("each", {self.name: about})}
+        rows, d = self.rows, int(self.X.shape[1])
+        reply: Reply = {
+            "chunks": ("each", dict(self.chunks)),
+            "rows": ("sum", self.n), "values": ("sum", rows.row_size * self.n),
+            "bytes": ("sum", rows.row_bytes * self.n), "longest": ("max", rows.longest),
+            "features": ("max", d), "fewest_features": ("min", d),
+            "all_dense": ("min", rows.dense is not None),
+            "some_dense": ("max", rows.dense is not None),
+            "largest_norm": ("max", float(rows.squared_norms.max())),
+            "norms": ("sum", float(rows.squared_norms.sum())),
+        }  # fmt: skip
+        if self.y.ndim > 1:
+            return reply | {"lanes": ("max", self.y.shape[1])}
+        values, codes = np.unique(self.y, return_inverse=True)
+        weight = None if self.weight is None else self.weight[:, 0]
+        counted = np.bincount(codes, weight, minlength=values.size).astype(float)
+        return reply | {"classes": ("each", {self.name: (values, counted)})}
 
     def set_lanes(self, lanes: Lanes) -> Reply:
         """Make the problem; every dual is zero again."""
-        self.lanes = lanes
         self.passes.clear()
         self.looked.clear()
-        if self.rows is None:
-            return {}
         if self.X.shape[1] < lanes.features:
             self.X = widened(self.X, lanes.features)
             self.rows = as_rows(self.X, n_jobs=self.threads)
@@ -126,70 +127,121 @@ class Part(CertifiedPart):
         counts = [*(np.count_nonzero(side, axis=1) for side in signs), *(s @ weight for s in signs)]
         return {"counts": ("sum", np.stack(counts).astype(float))}
 
+    def at(self, C: float) -> Reply:
+        """Another C, the same for every lane."""
+        self.passes.clear()
+        self.problem = self.problem.at(C)
+        return {}
+
     def apply(self, function: Callable[..., Reply], **arguments: Any) -> Reply:
         """What a function makes of the part."""
-        return {} if self.rows is None else function(self, **arguments)
+        return function(self, **arguments)
 
-    def start_passes(self, lane: int, method: RowMethod, about: About) -> Reply:
-        """Begin a second-order solver's run on a lane."""
-        if self.rows is not None:
-            self.passes[lane] = PartPasses(self.problem.take(np.array([lane])), method, about)
+    # Second-order solvers: a run on a lane.
+    def start_passes(
+        self,
+        lane: int,
+        method: RowMethod,
+        about: About,
+        points: Mapping[int, Floats] = MappingProxyType({}),
+    ) -> Reply:
+        """Begin it, or go on with one that was saved, from the ``points`` of chunks."""
+        run = self.passes[lane] = PartPasses(self.problem.take(np.array([lane])), method, about)
+        for number, lo, hi in self.spans if points else ():
+            run.point[:, lo:hi] = points[number]
         return {}
 
-    def run_pass(self, lane: int, name: str, shapes: Shapes, arguments: dict[str, Any]) -> Reply:
-        """One of its passes."""
-        if self.rows is None:
-            return {}
-        if lane not in self.passes:
-            return self.lost()
-        return self.passes[lane].reply(name, shapes, arguments)
+    def on_passes(self, lane: int, call: str, **arguments: Any) -> Reply:
+        """Call a method of what the run has here."""
+        return getattr(self._run(lane), call)(**arguments) or {}
 
-    def change_passes(self, lane: int, swap: Bools | None) -> Reply:
-        """Swap directions; None: the variables become those of the start."""
-        if self.rows is None:
-            return {}
-        if lane not in self.passes:
-            return self.lost()
-        if swap is None:
-            self.passes[lane].restart()
-        else:
-            self.passes[lane].swap(swap)
-        return {}
+    def points(self, lane: int) -> Reply:
+        """What of the variables makes the point, of every chunk."""
+        point = self._run(lane).point
+        return {"points": ("each", {number: point[:, lo:hi] for number, lo, hi in self.spans})}
 
     def end_passes(self, lane: int) -> Reply:
         """Forget the lane's variables."""
         self.passes.pop(lane, None)
         return {}
 
+    def _run(self, lane: int) -> PartPasses:
+        if lane not in self.passes:
+            raise CameUpAnewError
+        return self.passes[lane]
+
+    # Certificates: over all rows, those that are away included.
+    def look(self, *, live: NDArray[np.intp], W: Floats) -> Reply:
+        """Keep W and w.x of all rows for what follows; where the loss's kinks in b end."""
+        products = self.rows.products(padded(W), live.size, self.threads)
+        self.looked[tuple(live.tolist())] = W, products
+        labels = self.labels[:, live]
+        kinks, inside = labels - products, labels != 0
+        least = np.where(inside, kinks, np.inf).min(axis=0)
+        most = np.where(inside, kinks, -np.inf).max(axis=0)
+        return {"least": ("min", least), "most": ("max", most)}
+
+    def losses(self, *, live: NDArray[np.intp], at: Floats) -> Reply:
+        """The loss of every lane with each intercept of ``at`` (tries, lanes)."""
+        if tuple(live.tolist()) not in self.looked:
+            raise CameUpAnewError
+        _, products = self.looked[tuple(live.tolist())]
+        problem = self.problem.take(live)
+        costs = problem.costs()
+        out = np.empty(at.shape)
+        for i, b in enumerate(at):
+            slack = 1.0 - problem.labels * (products + b)
+            out[i] = problem.loss.value(slack, costs).sum(axis=0)
+        return {"losses": ("sum", out)}
+
+    def gap_sums(
+        self,
+        *,
+        live: NDArray[np.intp],
+        W: Floats | None = None,
+        b: Floats,
+        settled: Settled | None = None,
+        lane: int | None = None,
+        at: float = 0.0,
+        **away: Any,
+    ) -> Reply:
+        """The sums of ``pegasos.certificate.GapSums`` over the part.
+
+        The duals are those of rounds (with the client's of the rows that are ``away``), or of a
+        second-order solver's run on ``lane``, read off its variables with ``at``. Without ``W`` it
+        is the one that was looked at.
+        """
+        looked = self.looked.pop(tuple(live.tolist()), None)
+        if W is None:
+            if looked is None:
+                raise CameUpAnewError
+            W = looked[0]
+        reply: Reply = {}
+        if lane is None:
+            reply = self.snapshot(settled, **away)
+            a = self.duals[:, live]
+        else:
+            a = self._run(lane).duals(at)
+        problem = self.problem.take(live)
+        a = np.clip(a, 0.0, problem.largest_duals())  # D is a bound whatever went before
+        total = sums_over(problem, a, padded(W), b)
+        reply["sums"] = ("sum", total.sums)
+        reply["U_positive"] = ("sum", total.U_positive[:, : live.size])
+        if total.U_negative is not None:
+            reply["U_negative"] = ("sum", total.U_negative[:, : live.size])
+        return reply
+
 
 HELD: WeakValueDictionary[str, Part] = WeakValueDictionary()
 """The parts in this process."""
 
 
-class Held:
-    """Keeps a part in the worker's memory; parts never travel, and are not spilled to disk."""
-
-    def __init__(self, part: Part) -> None:
-        """Hold it."""
-        self.part = part
-
-    def __reduce__(self) -> Any:
-        """Refuse to be copied."""
-        raise TypeError(f"{self.part.name} stays on its worker")
-
-    def __sizeof__(self) -> int:
-        """What Dask may count with."""
-        rows = self.part.rows
-        return 0 if rows is None else int(self.part.n * (rows.row_bytes + 32))
-
-
 def hold(
-    key: str, numbers: list[int], chunks: list[tuple[Any, Any, Any]], n_jobs: int | None
-) -> Held:
-    """Make a part of its chunks (X, y, weight or None), and keep it."""
-    part = Part(key, load_chunks(numbers, chunks), threads_of(n_jobs))
-    HELD[key] = part
-    return Held(part)
+    run: str, name: str, numbers: list[int], chunks: list[tuple[Any, Any, Any]], n_jobs: int | None
+) -> Part:
+    """Make a part of its chunks (X, y, weight or None), to be kept by who asks for it."""
+    part = HELD[run + name] = Part(name, load_chunks(numbers, chunks), threads_of(n_jobs))
+    return part
 
 
 # Calls that change duals, or need them all: one at a time.
@@ -197,30 +249,34 @@ _ALONE = {"set_lanes", "restore", "scale", "at", "sync", "step", "snapshot", "ga
 
 
 def work(
-    keys: Iterable[str],
+    run: str,
+    names: list[str],
     command: str,
     common: dict[str, Any],
     each: dict[str, dict[str, Any]],
     generation: int,
 ) -> tuple[Reply, list[str]]:
-    """Call a method of the parts here, one after the other; what they reply, and who is missing.
+    """Call a method of parts of a run, one after the other: what they reply, and who is missing.
 
     ``step`` carries its weights on from part to part. Calls of an older ``generation`` come too
     late: workers were lost since, and nobody waits for them.
     """
-    keys = list(keys)
-    parts = [HELD.get(key) for key in keys]
-    missing = [key for key, part in zip(keys, parts, strict=True) if part is None]
+    parts = {name: HELD.get(run + name) for name in names}
+    missing = [name for name, part in parts.items() if part is None]
     if missing:
         return {}, missing
     total: Reply = {}
     extra: dict[str, Any] = {"carry": {}} if command == "step" else {}
-    for key, part in zip(keys, parts, strict=True):
+    for name, part in parts.items():
         assert part is not None
-        method: Callable[..., Reply] = getattr(part, command)
         with part.lock if command in _ALONE else nullcontext():
             if generation < part.generation:
                 return {}, []
             part.generation = generation
-            merge(total, method(**common, **each.get(key, {}), **extra))
+            if not part.n:
+                continue
+            try:
+                merge(total, getattr(part, command)(**common, **each.get(name, {}), **extra))
+            except CameUpAnewError:
+                return {"lost": ("max", True)}, []
     return total, []

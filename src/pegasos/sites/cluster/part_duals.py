@@ -11,7 +11,9 @@ message has room for. They are away from then on: the part leaves them alone.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -21,9 +23,76 @@ from pegasos import _core
 from pegasos.certificate import Floats, GapSums, blocks
 from pegasos.problem import Problem, lanes_over
 from pegasos.rows import Rows
-from pegasos.sites.cluster.compressed import Compressed, compress, expand
-from pegasos.sites.cluster.part_passes import PartPasses
 from pegasos.sites.merge import Reply, thin
+from pegasos.state import expect
+
+
+class Compressed(NamedTuple):
+    """Duals in few bytes, without loss: two bits tell those at zero and those at c."""
+
+    shape: tuple[int, int]
+    above: NDArray[np.uint8]  # bits: not zero
+    full: NDArray[np.uint8]  # bits: c
+    free: Floats  # the others
+
+
+def compress(duals: Floats, largest: Floats) -> Compressed:
+    """Compress duals (n, lanes) whose bounds are ``largest``."""
+    above, full = duals != 0, duals == largest
+    n, lanes = duals.shape
+    return Compressed((n, lanes), np.packbits(above), np.packbits(full), duals[above & ~full])
+
+
+def expand(few: Compressed, largest: Floats) -> Floats:
+    """The same duals again."""
+    size = few.shape[0] * few.shape[1]
+    above, full = (
+        np.unpackbits(bits, count=size).reshape(few.shape).astype(bool) for bits in few[1:3]
+    )
+    out = np.where(full, largest, 0.0)
+    out[above & ~full] = few.free
+    return out
+
+
+def packed(duals: Mapping[int, Compressed]) -> dict[str, NDArray[Any]]:
+    """Those of chunks as arrays for a file, chunk after chunk."""
+    bits = np.zeros(0, dtype=np.uint8)
+    some = [
+        Compressed((0, 0), bits, bits, np.zeros(0)),
+        *(duals[number] for number in sorted(duals)),
+    ]
+    return {
+        name: np.concatenate([getattr(few, name) for few in some])
+        for name in ("above", "full", "free")
+    }
+
+
+def unpacked(
+    arrays: Mapping[str, NDArray[Any]], sizes: NDArray[np.int64], lanes: int
+) -> dict[int, Compressed]:
+    """From what ``packed`` gave, of chunks of so many rows; ValueError if it can be none of it."""
+    expect(arrays.keys() == {"above", "full", "free"}, "its duals are missing")
+    above, full, free = arrays["above"], arrays["full"], arrays["free"]
+    kinds = above.dtype == full.dtype == np.uint8 and free.dtype == np.float64
+    expect(kinds and above.ndim == full.ndim == free.ndim == 1, "its duals are none")
+    expect((np.isfinite(free) & (free >= 0)).all(), "duals are not feasible")
+    if not above.size:  # none were saved yet
+        return {}
+    some = np.flatnonzero(sizes)
+    ends = np.cumsum(-(-sizes[some] * lanes // 8))
+    expect(above.size == full.size == ends[-1], "its duals are those of other chunks")
+    found, at = {}, 0
+    for number, low, high in zip(
+        some.tolist(), [0, *ends[:-1].tolist()], ends.tolist(), strict=True
+    ):
+        n, between = int(sizes[number]), above[low:high] & ~full[low:high]
+        count = int(np.unpackbits(between, count=n * lanes).sum(dtype=np.int64))
+        found[number] = Compressed(
+            (n, lanes), above[low:high], full[low:high], free[at : at + count]
+        )
+        at += count
+    expect(at == free.size, "its duals are those of other chunks")
+    return found
 
 
 @runtime_checkable
@@ -73,34 +142,28 @@ class DualPart:
     name: str
     n: int
     X: Any
-    rows: Rows | None
+    spans: list[tuple[int, int, int]]  # of its chunks: their numbers, and rows lo..hi-1
     step_rows: Rows
     problem: Problem
     labels: NDArray[np.int8]
     weight: Floats | None
     threads: int
-    lanes: Any
-    passes: dict[int, PartPasses]
-
-    def lost(self) -> Reply:
-        """It came up anew: what it is asked of is gone."""
-        return {"lost": ("each", {self.name: True})}
 
     def start_duals(self) -> None:
         """All of them are zero, no row is away, nothing is proposed."""
-        self.duals = np.zeros((self.n, self.lanes.count))
+        self.duals: Floats = np.zeros(self.labels.shape)
         self.away = np.zeros(self.n, dtype=bool)
         self.proposal: Proposal | None = None
         self.fresh = True
 
     def is_fresh(self) -> Reply:
         """Whether the duals are those of a part that has just come up."""
-        return (
-            {"fresh": ("each", {self.name: True})} if self.rows is not None and self.fresh else {}
-        )
+        return {"fresh": ("each", {self.name: True})} if self.fresh else {}
 
-    def settle(self, settled: Settled | None) -> None:
-        """Follow the proposal as far as was decided."""
+    def settle(
+        self, settled: Settled | None, ids: NDArray[np.int64] | None = None, duals: Any = None
+    ) -> None:
+        """Follow the proposal as far as was decided; take the client's duals of rows ``ids``."""
         if settled is not None and self.proposal is not None:
             if settled.round == self.proposal.round:
                 place = np.searchsorted(self.proposal.lanes, settled.lanes)
@@ -110,49 +173,46 @@ class DualPart:
                 moved = np.clip(self.duals[:, settled.lanes] + change, 0.0, limit)
                 self.duals[:, settled.lanes] = np.where(here, moved, self.duals[:, settled.lanes])
             self.proposal = None
+        if ids is not None:
+            self.away[ids] = True
+            self.duals[ids] = np.clip(duals, 0.0, self.problem.largest_duals()[ids])
 
-    def restore(self, *, duals: Compressed | None = None) -> Reply:
-        """Go on from duals that were saved, if there are any for this part."""
-        if self.rows is not None and duals is not None and duals.shape == self.duals.shape:
-            largest = self.problem.largest_duals()
-            self.duals[:] = np.clip(expand(duals, largest), 0.0, largest)
-            self.fresh = False
+    def snapshot(self, settled: Settled | None, **away: Any) -> Reply:
+        """The duals of every chunk, packed, once they are settled."""
+        self.settle(settled, **away)
+        largest = self.problem.largest_duals()
+        packed = {number: compress(self.duals[lo:hi], largest[lo:hi])
+                  for number, lo, hi in self.spans}  # fmt: skip
+        return {"duals": ("each", packed)}
+
+    def restore(self, *, duals: Mapping[int, Compressed] = MappingProxyType({})) -> Reply:
+        """Go on from duals of chunks that were saved, if there are any for this part."""
+        largest = self.problem.largest_duals()
+        for number, lo, hi in self.spans:
+            few = duals.get(number)
+            if few is not None and few.shape == (hi - lo, self.duals.shape[1]):
+                self.duals[lo:hi] = np.clip(expand(few, largest[lo:hi]), 0.0, largest[lo:hi])
+        self.fresh = self.fresh and not duals
         return {}
 
     def scale(self, ratio: Floats) -> Reply:
         """Duals for another s: each keeps what it adds to w, those at a bound go half way."""
-        if self.rows is not None:
-            at_bound = self.duals >= self.problem.largest_duals()
-            self.duals *= np.where(at_bound, np.sqrt(ratio), ratio)
+        at_bound = self.duals >= self.problem.largest_duals()
+        self.duals *= np.where(at_bound, np.sqrt(ratio), ratio)
         return {}
 
-    def at(self, C: float) -> Reply:
-        """Another C, the same for every lane."""
-        self.passes.clear()
-        if self.rows is not None:
-            self.problem = self.problem.at(C)
-        return {}
-
-    def sync(self, *, live: NDArray[np.intp], ids: Any = None, duals: Any = None) -> Reply:
-        """Sum a y x over all rows; the rows ``ids`` are away and have these duals.
+    def sync(self, *, live: NDArray[np.intp], **away: Any) -> Reply:
+        """Sum a y x over all rows, with the client's duals of those that are ``away``.
 
         What is proposed is forgotten, and what else was away comes back.
         """
-        if self.rows is None:
-            return {}
         self.proposal, self.fresh = None, False
         self.away[:] = False
-        self.take_duals(ids, duals)
+        self.settle(None, **away)
         problem = self._steps(self.labels[:, live], live, 1.0)
         nothing = np.zeros(problem.weights_shape)
         found = sums_over(problem, self.duals[:, live], nothing, np.zeros(live.size))
         return {"U": ("sum", found.U_positive[:, : live.size])}
-
-    def take_duals(self, ids: Any, duals: Any) -> None:
-        """The client's duals of the rows that are away."""
-        if ids is not None and len(ids):
-            self.away[ids] = True
-            self.duals[ids] = np.clip(duals, 0.0, self.problem.largest_duals()[ids])
 
     def _steps(self, labels: NDArray[np.int8], live: NDArray[np.intp], sigma: float) -> Problem:
         """The problem in which duals are moved: a free intercept has a constant feature there."""
@@ -185,8 +245,6 @@ class DualPart:
         ``room`` bytes for all parts of this worker. ``carry`` hands the weights on to the next
         part: parts of one worker see each other's changes.
         """
-        if self.rows is None:
-            return {}
         self.settle(settled)
         shared = padded(W)
         problem, a = self._here(live, sigma), self.duals[:, live]
@@ -237,18 +295,12 @@ class DualPart:
 
     def _row_sizes(self) -> Floats:
         """Bytes of every row in a message."""
-        more = 16.0 + 9.0 * self.lanes.count + (0 if self.weight is None else 8)
+        more = 16.0 + 9.0 * self.duals.shape[1] + (0 if self.weight is None else 8)
         if hasattr(self.X, "indptr"):
             bytes_ = self.X.data.itemsize + self.X.indices.itemsize
             sizes: Floats = np.diff(self.X.indptr) * float(bytes_) + 8.0 + more
             return sizes
         return np.full(self.n, self.X.shape[1] * float(self.X.itemsize) + more)
-
-    def snapshot(self) -> Reply:
-        """The duals as they are, packed."""
-        if self.rows is None:
-            return {}
-        return {"duals": ("each", {self.name: compress(self.duals, self.problem.largest_duals())})}
 
 
 class Terms(NamedTuple):

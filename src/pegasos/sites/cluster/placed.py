@@ -5,27 +5,27 @@ What is asked of the parts here are functions that travel there: labels, folds a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pegasos import _core
 from pegasos.certificate import Floats
 from pegasos.problem import Problem, regularization
 from pegasos.rows import Rows
-from pegasos.run.interrupt import Interruption
 from pegasos.sites.cluster.cluster import Cluster
 from pegasos.sites.cluster.part import LabelsOf, Lanes, Part
-from pegasos.sites.cluster.part_duals import padded
-from pegasos.sites.cluster.site import Said, problem_on, summary
-from pegasos.sites.cluster.source import Source
+from pegasos.sites.cluster.part_duals import Compressed, padded
+from pegasos.sites.cluster.site import ClusterSite
 from pegasos.sites.costs import PULL
-from pegasos.sites.errors import InterruptedSiteError, PartsLostError
+from pegasos.sites.errors import PartsLostError
 from pegasos.sites.merge import Reply
 from pegasos.sites.placed import Choose, Dealt, Folds, HeldOut, Placed
+from pegasos.util.checksums import of_arrays, of_rows
 
 if TYPE_CHECKING:
     from pegasos.tasks.lanes import ClassLanes
@@ -124,24 +124,25 @@ class OnCluster(Placed):
     """Labels are made on the workers; folds are dealt there."""
 
     cluster: Cluster
-    about: dict[str, Said]
-    rows: Rows  # none of which is here
+    about: dict[str, Any]  # what the parts say of themselves, all together
     classes: NDArray[Any]
     counted: Floats  # (classes,) the weight of their rows
     dealt: Dealt | None = None
+    begun: Mapping[int, Compressed] = field(default_factory=dict)  # duals of chunks to start from
 
     where: ClassVar[str] = "on a cluster"
+    walks: ClassVar[bool] = True
     together: ClassVar[int | None] = None
 
     @property
     def n(self) -> int:
         """How many rows."""
-        return self.rows.n
+        return int(self.about["rows"])
 
     @property
     def features(self) -> int:
         """Columns of X."""
-        return self.rows.d
+        return int(self.about["features"])
 
     @property
     def totals(self) -> Floats:
@@ -177,7 +178,12 @@ class OnCluster(Placed):
             of_folds = self.fold_totals()
             total = np.einsum("ck,kc->k", np.abs(lanes.sides), of_folds[lanes.fold])
         labels = SignsOfClasses(self.of_parts, lanes)
-        return _problem(self, training, labels, (lanes.positive, lanes.negative), total, C)
+        return self._problem(training, labels, (lanes.positive, lanes.negative), total, C)
+
+    def problem_of_signs(self, training: Training) -> Problem:
+        """The lanes whose signs are y; the parts have to look at them before they have weights."""
+        ones = np.ones(int(self.about["lanes"]))
+        return self._problem(training, own_signs, (ones, ones), None, training.C)
 
     def at(self, problem: Problem, C: float) -> Problem:
         """Parts scale their duals."""
@@ -211,6 +217,103 @@ class OnCluster(Placed):
         scores, codes, weights = (np.concatenate(some) for some in zip(*parts, strict=True))
         return scores, codes, weights
 
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Rows of each chunk."""
+        known, count = self.about["chunks"], len(self.cluster.source.chunks)
+        return np.array([known.get(k, 0) for k in range(count)], dtype=np.int64)
+
+    def starting_from(self, duals: Mapping[int, Compressed]) -> OnCluster:
+        """The same rows, whose next fit starts from duals that were packed, if they are theirs."""
+        own = {number: size for number, size in self.about["chunks"].items() if size}
+        if {number: few.shape[0] for number, few in duals.items() if few.shape[0]} != own:
+            return self
+        return replace(self, begun=duals)
+
+    def duals(self) -> dict[int, Compressed]:
+        """Those of all lanes, packed, as they were certified last."""
+        found: dict[int, Compressed] = self.cluster.ask_again("snapshot", {"settled": None})[
+            "duals"
+        ]
+        return found
+
+    def fingerprint(self) -> dict[str, Any]:
+        """What a checkpoint knows the data by, wherever the chunks are."""
+        found = self._apply(_checksums)["checksums"]
+        X, y, weight = (np.array([found[number][i] for number in sorted(found)]) for i in range(3))
+        return {
+            "rows": self.n, "features": self.features, "chunks": of_arrays(self.sizes),
+            "X": of_arrays(X), "y": of_arrays(y), "sample_weight": of_arrays(weight),
+        }  # fmt: skip
+
+    def _problem(
+        self,
+        training: Training,
+        labels: LabelsOf,
+        sides: tuple[Floats, Floats],
+        total: Floats | None,
+        C: Floats | float | None,
+    ) -> Problem:
+        """Tell the parts what to learn; without ``total`` they have to look at the signs first."""
+        scaling = training.intercept_scaling if training.intercept == "regularized" else 0.0
+
+        def told(total: Floats) -> tuple[Lanes, Floats]:
+            s, step_scaling = regularization(training.lam, C, total), scaling
+            if training.intercept == "free":  # in rounds b = centre + pull sum a y
+                curvature = self.about["norms"] / self.n or 1.0
+                curvature += float(training.loss.mean_curvature(1.0, 1.0) * s.min())
+                step_scaling = float(np.sqrt(PULL * curvature))
+            lanes = Lanes(
+                labels=labels, positive=sides[0], negative=sides[1], s=s, total_weight=total,
+                intercept=training.intercept, scaling=scaling, step_scaling=step_scaling,
+                loss=training.loss, features=self.features,
+            )  # fmt: skip
+            return lanes, self.cluster.keep("set_lanes", {"lanes": lanes})["counts"]
+
+        if total is None:
+            counts = told(np.ones(sides[0].size))[1]
+            total = counts[2] + counts[3]
+        lanes, counts = told(total)
+        for name, count in (("+1", counts[0]), ("-1", counts[1])):
+            missing = np.flatnonzero(count == 0)
+            if missing.size:
+                raise ValueError(
+                    f"y needs examples of two classes; none of class {name} is there in lane "
+                    f"{missing[0]} with a positive sample weight"
+                )
+        return self._problem_of(lanes, counts, training.options.tol)
+
+    def _problem_of(self, lanes: Lanes, counts: Floats, tol: float) -> Problem:
+        """The problem of all lanes; none of its rows is here."""
+        about, n, d, bias = self.about, self.n, self.features, lanes.scaling
+        rows = Rows(
+            _core.Rows.dense(np.broadcast_to(np.zeros((1, d)), (n, d)), bias),  # takes no memory
+            np.array([about["largest_norm"] + bias**2]),  # the largest alone
+            about["values"] / n,
+            about["bytes"] / n,
+            about["longest"],
+            None,
+        )
+        K = lanes.s.size
+        up, down = lanes.positive * counts[2], lanes.negative * counts[3]
+        site = ClusterSite(
+            cluster=self.cluster, tol=tol, arrays=bool(about["all_dense"]),
+            step_scaling=lanes.step_scaling, sizes=self.sizes, lanes=K, ids=np.arange(K),
+            costs=(up, down), begun=self.begun,
+        )  # fmt: skip
+        labels, none = np.zeros((0, K), dtype=np.int8), np.zeros(1, dtype=np.int64)
+        lane_rows = (counts[0] + counts[1]).astype(np.int64)
+        core = _core.Problem(
+            _core.Rows.csr(np.zeros(0), none[:0], none, d, bias), labels, None, lanes.positive,
+            lanes.negative, lanes.s, lanes.s / lane_rows, np.zeros(0), lanes.loss.core, 1,
+        )  # fmt: skip
+        return Problem(
+            rows=rows, labels=labels, weight=None, positive=lanes.positive,
+            negative=lanes.negative, s=lanes.s, total_weight=lanes.total_weight,
+            intercept=lanes.intercept, loss=lanes.loss, threads=1, core=core,
+            lane_rows=lane_rows, cost=up + down, site=site,
+        )  # fmt: skip
+
     def _apply(self, function: Any, **arguments: Any) -> Any:
         return self.cluster.ask_again("apply", {"function": function, **arguments})
 
@@ -220,7 +323,6 @@ def _weight(part: Part) -> Floats:
 
 
 def _products(part: Part, W: Floats) -> Floats:
-    assert part.rows is not None
     return part.rows.products(padded(W), W.shape[1], part.threads)
 
 
@@ -230,72 +332,52 @@ def _chosen(scores: Floats, choose: Choose | None) -> NDArray[np.intp]:
     return (scores[:, 0] > 0).astype(np.intp) if scores.shape[1] == 1 else scores.argmax(axis=1)
 
 
-@contextmanager
-def on_cluster(
-    client: Any, source: Source, n_jobs: int | None, timeout: float
-) -> Iterator[Cluster]:
-    """The source's parts on the workers, while they are needed."""
-    with Interruption() as interruption:
-        try:
-            cluster = Cluster(client, source, timeout, n_jobs, interruption)
-            try:
-                yield cluster
-            finally:
-                cluster.close()
-        except InterruptedSiteError:
-            raise KeyboardInterrupt from None  # there is no model yet
-
-
 def of_classes(cluster: Cluster) -> OnCluster:
     """The rows and their classes, as the parts tell them."""
     about = _described(cluster, signs=False)
-    some = _with_rows(about)
-    if "lanes" in some[0]:
+    if "lanes" in about:
         raise ValueError(
             "y must be one-dimensional: a class for every row; indicator matrices of labels are "
             "for pegasos.LinearSVC, on one machine or a device"
         )
-    classes, totals = _classes(some)
-    return OnCluster(cluster, about, summary(about), classes, totals)
+    return OnCluster(cluster, about, *_classes(about))
 
 
-def of_signs(cluster: Cluster, training: Training, two: ClassLanes) -> tuple[Problem, bool]:
-    """The problem of y with two values, or with -1, 0 and +1 of every lane; whether it is one.
+def of_signs(cluster: Cluster) -> OnCluster:
+    """The rows of y with two values, or with -1, 0 and +1 of every lane: then there are no classes.
 
-    ``two`` is the lane of two values.
+    ``OnCluster.problem_of_signs`` is what there is to learn of these.
     """
     about = _described(cluster, signs=True)
-    some = _with_rows(about)
-    if "lanes" not in some[0]:
-        classes, totals = _classes(some)
-        if classes.size > 2:
-            raise ValueError(
-                f"y must have two values, or be (n, K) with -1, 0 and +1; it has {classes.size}"
-            )
-        placed = OnCluster(cluster, about, summary(about), classes, totals)
-        return placed.problem(training, two, C=training.C), True
-    K = some[0]["lanes"]
-    placed = OnCluster(cluster, about, summary(about), np.zeros(0), np.zeros(0))
-    return _problem(placed, training, own_signs, (np.ones(K), np.ones(K)), None, training.C), False
+    if "lanes" in about:
+        return OnCluster(cluster, about, np.zeros(0), np.zeros(0))
+    classes, totals = _classes(about)
+    if classes.size > 2:
+        raise ValueError(
+            f"y must have two values, or be (n, K) with -1, 0 and +1; it has {classes.size}"
+        )
+    return OnCluster(cluster, about, classes, totals)
 
 
-def _described(cluster: Cluster, *, signs: bool) -> dict[str, Said]:
-    about: dict[str, Said] = cluster.keep("describe", {"signs": signs})["about"]
+def _described(cluster: Cluster, *, signs: bool) -> dict[str, Any]:
+    about = cluster.keep("describe", {"signs": signs})
+    if not about:
+        raise ValueError("X has no rows: 0 samples, while a minimum of 1 is required")
+    widths = [about["fewest_features"], about["features"]]
+    # Of sparse rows, columns at the end may have no value in some chunks.
+    if widths[0] != widths[1] and about["some_dense"]:
+        raise ValueError(f"chunks of X differ in their number of features: {widths}")
     return about
 
 
-def _with_rows(about: dict[str, Said]) -> list[Said]:
-    summary(about)  # which says what does not fit together
-    return [a for a in about.values() if a["rows"]]
-
-
-def _classes(some: list[Said]) -> tuple[NDArray[Any], Floats]:
+def _classes(about: dict[str, Any]) -> tuple[NDArray[Any], Floats]:
     """All classes in order, and the weight of each."""
-    values = np.concatenate([a["classes"] for a in some])
+    some = about["classes"].values()
+    values = np.concatenate([own for own, _ in some])
     if values.dtype.kind == "f" and not (values == np.floor(values)).all():
         raise ValueError("Unknown label type: y holds continuous numbers, and no classes")
     classes, codes = np.unique(values, return_inverse=True)
-    totals: Floats = np.bincount(codes, np.concatenate([a["weights"] for a in some])).astype(float)
+    totals = np.bincount(codes, np.concatenate([counted for _, counted in some])).astype(float)
     if classes.size < 2:
         raise ValueError("y holds one class; a classifier needs examples of at least two classes")
     if not totals.all():
@@ -306,52 +388,11 @@ def _classes(some: list[Said]) -> tuple[NDArray[Any], Floats]:
     return classes, totals
 
 
-def _problem(
-    placed: OnCluster,
-    training: Training,
-    labels: LabelsOf,
-    sides: tuple[Floats, Floats],
-    total: Floats | None,
-    C: Floats | float | None,
-) -> Problem:
-    """Tell the parts what to learn; without ``total`` they have to look at the signs first."""
-    some = [a for a in placed.about.values() if a["rows"]]
-    scaling = training.intercept_scaling if training.intercept == "regularized" else 0.0
-
-    def lanes_with(total: Floats) -> Lanes:
-        s = regularization(training.lam, C, total)
-        return Lanes(
-            labels=labels, positive=sides[0], negative=sides[1], s=s, total_weight=total,
-            intercept=training.intercept, scaling=scaling,
-            step_scaling=_step_scaling(some, training, s), loss=training.loss,
-            features=max(a["features"] for a in some),
-        )  # fmt: skip
-
-    def told(lanes: Lanes) -> Floats:
-        counts: Floats = placed.cluster.keep("set_lanes", {"lanes": lanes})["counts"]
-        return counts
-
-    if total is None:
-        counts = told(lanes_with(np.ones(sides[0].size)))
-        total = counts[2] + counts[3]
-    lanes = lanes_with(total)
-    counts = told(lanes)
-    for name, side in (("+1", 0), ("-1", 1)):
-        missing = np.flatnonzero(counts[side] == 0)
-        if missing.size:
-            raise ValueError(
-                f"y needs examples of two classes; none of class {name} is there in lane "
-                f"{missing[0]} with a positive sample weight"
-            )
-    return problem_on(placed.cluster, placed.about, lanes, counts, training.options.tol)
-
-
-def _step_scaling(some: list[Said], training: Training, s: Floats) -> float:
-    """The constant feature in rounds; a free intercept's makes b = centre + pull sum a y."""
-    if training.intercept == "none":
-        return 0.0
-    if training.intercept == "regularized":
-        return float(training.intercept_scaling)
-    curvature = sum(a["norms"] for a in some) / sum(a["rows"] for a in some) or 1.0
-    curvature += float(training.loss.mean_curvature(1.0, 1.0) * s.min())
-    return float(np.sqrt(PULL * curvature))
+def _checksums(part: Part) -> Reply:
+    """Of every chunk: those of its rows, labels and weights."""
+    weight = _weight(part)
+    found = {
+        number: (of_rows(part.X[lo:hi]), of_arrays(part.y[lo:hi]), of_arrays(weight[lo:hi]))
+        for number, lo, hi in part.spans
+    }
+    return {"checksums": ("each", found)}

@@ -17,12 +17,15 @@ to b as the duals answer (the method of multipliers).
 
 A round counts as one epoch. State: ``W``, ``centre``, ``met``, ``share`` (of the proposals of the
 last round), ``gap`` (as met in it), ``numbers``, ``cursor``. Duals are with the parts, and with the
-hard rows.
+hard rows. A checkpoint has them packed, chunk after chunk: a run goes on from them as after a loss
+of all parts, wherever the chunks are then.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -37,9 +40,7 @@ from pegasos.certificate import (
     relative_gap,
 )
 from pegasos.problem import Problem
-from pegasos.sites.cluster.compressed import Compressed
-from pegasos.sites.cluster.gap_sums import best_intercepts, site_of, sums_of_parts
-from pegasos.sites.cluster.hard_rows import HardRows, Multiplier
+from pegasos.sites.cluster.hard_rows import HardRows, Multiplier, site_of
 from pegasos.sites.cluster.part_duals import (
     BEND,
     CROSS,
@@ -47,13 +48,16 @@ from pegasos.sites.cluster.part_duals import (
     LOSS,
     RISE,
     SQUARES,
+    Compressed,
     LocalSteps,
     Settled,
+    packed,
+    unpacked,
 )
-from pegasos.sites.errors import PartsLostError
+from pegasos.sites.errors import InterruptedSiteError, PartsLostError, SiteFailedError
 from pegasos.sites.merge import dense
 from pegasos.sites.policy import Policy
-from pegasos.state import COUNTS, SEED, Field, State, weight_zeros
+from pegasos.state import COUNTS, SEED, Arrays, Field, State, weight_zeros
 from pegasos.util import memory
 
 HARD_ROWS_SHARE = 0.2  # of the client's memory
@@ -74,10 +78,12 @@ _SIGMA, _LOST, _BEST, _IDLE = range(4)
 
 @dataclass
 class Remembered:
-    """Of a run: the rows that are here, and the duals of all parts at the last certificate."""
+    """Of a run: the rows that are here, and the duals of all chunks that were saved last."""
 
-    hard: HardRows
-    saved: dict[str, Compressed] = field(default_factory=dict)
+    saved: Mapping[int, Compressed]
+    hard: HardRows = field(
+        default_factory=lambda: HardRows(HARD_ROWS_SHARE * (memory.total() or 4e9))
+    )
 
 
 @dataclass(frozen=True)
@@ -102,9 +108,24 @@ class Rounds(Policy):
         )
 
     def start(self, problem: Problem, seed: int, duals: Floats | None = None) -> State:  # noqa: ARG002
-        """Start from the duals that the parts have."""
-        there = Remembered(HardRows(HARD_ROWS_SHARE * (memory.total() or 4e9)))
+        """Start from the duals that the parts have, or that they are to begin with."""
+        there = Remembered(site_of(problem).begun)
         return State.begin(problem.sizes, self.fields(problem), there, seed=seed)
+
+    def saved_there(self, problem: Problem, state: State) -> Arrays:
+        """All duals; those that were saved before, where the cluster cannot be asked."""
+        with suppress(InterruptedSiteError, SiteFailedError):
+            self._look_at_duals(problem, state)
+        return packed(state.there.saved)
+
+    def resumed_there(self, problem: Problem, arrays: Arrays) -> Remembered:
+        """The parts are to have these duals, which may be any in their box."""
+        site = site_of(problem)
+        return Remembered(unpacked(arrays, site.sizes, site.lanes))
+
+    def resumed(self, problem: Problem, arrays: Arrays) -> State:
+        """The weights are to be summed up anew, as after a loss."""
+        return self.stale(problem, super().resumed(problem, arrays))
 
     # Rounds.
     def advance(
@@ -146,7 +167,6 @@ class Rounds(Policy):
         sums, change = reply["sums"], dense(reply["vector"]).astype(np.float64)
         own = hard.sums(problem, W)
         self._estimate(problem, state, sums[:3] + own)
-        self._count_idle(state)
         rise = sums[RISE] - sums[CROSS] - problem.s * np.einsum("jk,jk->k", W[:, :K], change)
         bend = problem.s * np.einsum("jk,jk->k", change, change) + sums[BEND]
         wanted = np.divide(rise, bend, out=np.zeros(K), where=bend > 0)
@@ -159,16 +179,12 @@ class Rounds(Policy):
         seed = int(state["seed"][0]) + number
         W = hard.solve(problem, W, self.solver, self.aim, seed, free)
         if free is not None and centred:
-            free.put(W, best_intercepts(problem, W[:, :K].astype(np.float32), 1e-4))
+            free.put(W, site.best_intercepts(W[:, :K].astype(np.float32), 1e-4))
         elif free is not None:
             free.move(W, anyway=number % _PATIENCE == 0)
-        state.arrays["W"] = self._shaped(problem, W)
+        state.arrays["W"] = weight_zeros(problem.weights_shape)
+        state["W"][:, :K] = W[:, :K]
         state["cursor"][:] += (problem.n, 1)
-
-    def _shaped(self, problem: Problem, W: Floats) -> Floats:
-        out = weight_zeros(problem.weights_shape)
-        out[:, : problem.lanes] = W[:, : problem.lanes]
-        return out
 
     def room(self, problem: Problem, centred: bool = False) -> float:
         """Bytes of rows that a worker may send along: what the rest of the round leaves.
@@ -194,14 +210,10 @@ class Rounds(Policy):
         if free is not None:
             dual = dual - np.abs(free.balance(state["W"]))
         state["gap"][:] = relative_gap(primal, dual)
-
-    def _count_idle(self, state: State) -> None:
-        """Rounds without a smaller gap."""
         numbers, gap = state["numbers"], float(state["gap"].max())
+        numbers[_IDLE] += 1  # rounds without a smaller gap
         if gap < 0.9 * numbers[_BEST]:
             numbers[[_BEST, _IDLE]] = gap, 0
-        else:
-            numbers[_IDLE] += 1
 
     def stalled(self, problem: Problem, state: State) -> bool:  # noqa: ARG002
         """Whether nothing was gained for long."""
@@ -234,14 +246,20 @@ class Rounds(Policy):
         state["gap"][:] = np.inf
 
     def _restore(self, problem: Problem, state: State) -> None:
-        """Parts that came up anew go on from the duals of the last certificate."""
+        """Parts that came up anew go on from the duals that were saved."""
         cluster, saved = site_of(problem).cluster, state.there.saved
-        if not saved:
-            return
-        fresh = cluster.ask("is_fresh").get("fresh", {})
-        found = {name: {"duals": saved[name]} for name in fresh if name in saved}
-        if found:
-            cluster.ask("restore", {}, found)
+        fresh = cluster.ask("is_fresh").get("fresh", {}) if saved else {}
+        if fresh:
+            own = cluster.by_part(saved)
+            cluster.ask("restore", {}, {name: {"duals": own[name]} for name in fresh})
+
+    def _look_at_duals(self, problem: Problem, state: State) -> None:
+        """Save the duals of all parts, those of hard rows included."""
+        if state["numbers"][_LOST]:
+            self._restore(problem, state)
+        there, settled = state.there, self._settled(problem, state)
+        found = site_of(problem).cluster.ask("snapshot", {"settled": settled}, there.hard.by_part())
+        there.saved = found["duals"]
 
     def _take_in_newcomers(self, problem: Problem, state: State) -> None:
         """Give workers that joined parts, with their duals; as after a loss, all are summed up."""
@@ -249,7 +267,7 @@ class Rounds(Policy):
         moves = cluster.move_to_newcomers()
         if not moves:
             return
-        state.there.saved.update(cluster.ask("snapshot")["duals"])
+        self._look_at_duals(problem, state)
         cluster.move(moves)
         raise PartsLostError
 
@@ -283,8 +301,8 @@ class Rounds(Policy):
         if state["numbers"][_LOST]:
             self._restore(problem, state)
         settled = self._settled(problem, state)
-        total, b, saved = sums_of_parts(problem, W, there.hard.by_part(), settled=settled)
-        there.saved.update(saved)
+        each = there.hard.by_part()
+        total, b, there.saved = site_of(problem).sums(problem, W, each, settled=settled)
         return certificate(problem, W, b, total), b
 
     def estimate(self, problem: Problem, state: State) -> Floats | None:  # noqa: ARG002

@@ -1,18 +1,27 @@
-"""Waiting for tasks with an eye on the workers they need: nothing is waited for in vain."""
+"""Waiting for tasks with an eye on the workers they need: nothing is waited for in vain.
+
+Whether workers are alive is told by the scheduler's list of them, and their heartbeats. A worker
+that was killed leaves the list at once. One that is stopped, or behind a broken network, stays
+there for minutes, but its heartbeats end: after ``timeout`` seconds without one, by this machine's
+clock, it is taken for lost. So is one that is paused for so long, by Dask, since its memory is
+full. A worker that computes for long goes on beating.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from concurrent.futures import Future
 from concurrent.futures import wait as done_in
+from contextlib import suppress
 from typing import Any
 
 from pegasos.run.interrupt import Interruption
-from pegasos.sites.cluster.health import Health
 from pegasos.sites.errors import ClusterError, InterruptedSiteError, WorkersLostError
 
 POLL = 0.5  # seconds between two looks at the workers
+_LEAST_SILENCE = 3.0  # seconds: heartbeats are up to two apart
 
 
 class Watcher:
@@ -24,14 +33,79 @@ class Watcher:
         """Know nothing of the workers yet; look at them every ``poll`` seconds."""
         self.client, self.timeout, self.interruption = client, timeout, interruption
         self.poll = poll
-        self.health = Health(client, timeout)
+        self.beats: dict[str, tuple[float, float]] = {}  # last one, and when it was new here
+        self.listed: dict[str, Any] = {}  # what the scheduler says of workers
+        self.heard = time.monotonic()  # of the scheduler
+        self.looked = -1.0
+        self.lock = threading.Lock()  # lanes on threads of their own all look
+
+    # Whether workers are alive.
+    def look(self, *, now: bool = False) -> None:
+        """Ask the scheduler; at most twice a second unless it has to be ``now``."""
+        if not now and time.monotonic() - self.looked < POLL:
+            return
+        try:
+            identity = self.client.sync(
+                self.client.scheduler.identity, n_workers=-1, callback_timeout=self.timeout
+            )
+        except (OSError, TimeoutError) as error:
+            if time.monotonic() - self.heard < self.timeout:
+                time.sleep(POLL)
+                return
+            raise ClusterError(
+                f"the scheduler has not answered for {self.timeout:g} s: {error!r}; is it still "
+                "running, and can it be reached?"
+            ) from error
+        with self.lock:
+            self.heard = self.looked = time.monotonic()
+            beats = {}
+            for address, worker in identity["workers"].items():
+                beat = float(worker.get("last_seen", 0.0))
+                known = self.beats.get(address)
+                if worker.get("status", "running") == "paused" and known is not None:
+                    beats[address] = known
+                elif known is None or known[0] != beat:
+                    beats[address] = beat, self.looked
+                else:
+                    beats[address] = known
+            self.listed, self.beats = dict(identity["workers"]), beats
+
+    def silent(self, address: str) -> bool:
+        """Whether a listed worker has not been heard of for too long."""
+        beat = self.beats.get(address)
+        silence = max(self.timeout, _LEAST_SILENCE)
+        return beat is not None and self.looked - beat[1] > silence
+
+    def usable(self) -> list[str]:
+        """Workers that parts may go to."""
+        return sorted(
+            address
+            for address, worker in list(self.listed.items())
+            if worker.get("status", "running") != "paused" and not self.silent(address)
+        )
+
+    def remove(self, address: str) -> None:
+        """Have the scheduler give a silent worker up, so that what it held is computed again."""
+
+        async def give_up(dask_scheduler: Any) -> None:
+            await dask_scheduler.remove_worker(
+                address, stimulus_id="pegasos-silent", close=False, expected=False
+            )
+
+        # If the scheduler does not answer, the next look at it will tell.
+        with suppress(OSError, TimeoutError):
+            run = self.client._run_on_scheduler
+            self.client.sync(run, give_up, callback_timeout=self.timeout)
+        with self.lock:
+            self.listed.pop(address, None)
+            self.beats.pop(address, None)
 
     def workers(self) -> list[str]:
         """The usable workers; waits for one if there is none."""
         deadline = time.monotonic() + self.timeout
         while True:
-            self.health.look(now=True)
-            found = self.health.usable()
+            self.look(now=True)
+            found = self.usable()
             if found:
                 return found
             if time.monotonic() > deadline:
@@ -41,6 +115,7 @@ class Watcher:
             self.check_interrupt()
             time.sleep(self.poll)
 
+    # Waiting.
     def done(self, future: Any) -> bool:
         """Whether a task is done, after a moment; raises what it failed with."""
         from distributed import CancelledError, wait
@@ -100,8 +175,8 @@ class Watcher:
 
     def check(self, workers: set[str], *, now: bool = False) -> None:
         """Raise if some of the workers are lost."""
-        self.health.look(now=now)
-        lost = self.health.lost(workers)
+        self.look(now=now)
+        lost = {a for a in workers if a not in self.listed or self.silent(a)}
         if lost:
             raise WorkersLostError(lost)
 
