@@ -11,14 +11,15 @@ from contextlib import contextmanager
 import dask.array as da
 import numpy as np
 import pytest
-from pegasos.run.checkpoint.errors import CheckpointError
 from sklearn.exceptions import ConvergenceWarning
 from tests.checkpoint.killed import Killed, killing
 from tests.common.chunked import blocks, text, toy
 
 import pegasos
 import pegasos.dask
+from pegasos.run.checkpoint import CheckpointError
 from pegasos.run.checkpoint.container import Container, write
+from pegasos.run.interrupt import Interruption
 from pegasos.sites.cluster.cluster import Cluster
 
 LIFE = textwrap.dedent("""
@@ -111,6 +112,33 @@ def test_a_run_whose_cluster_failed_goes_on_from_its_last_certificate(
     assert found.certificate.relative_gap <= 1e-6
 
 
+@pytest.mark.parametrize("solver", ["dual", "newton", "interior"])
+def test_ctrl_c_leaves_what_was_certified_last(client, tmp_path, solver):
+    rows = chunked(*toy()) if solver != "dual" else chunked(*text())
+    run = {"C": 10.0, "seed": 0, "solver": solver, "client": client}
+    records, again = [], []
+
+    def press(record):
+        records.append(record)
+        if len(records) == 2:
+            Interruption.request(None)
+
+    cut = pegasos.dask.solve(
+        *rows, tol=1e-13, checkpoint=tmp_path / "run", checkpoint_every=0, callbacks=[press], **run
+    )
+    Interruption.forget()
+    assert cut.stop_reason == "interrupted"
+
+    def second(record):
+        again.append(record)
+        return record.certificate.relative_gap <= 1e-6
+
+    found = pegasos.dask.solve(*rows, tol=1e-13, resume=tmp_path / "run", callbacks=[second], **run)
+    assert again[0].epoch >= records[0].epoch
+    assert again[0].certificate.dual >= records[0].certificate.dual
+    assert found.certificate.relative_gap <= 1e-6
+
+
 def test_workers_that_are_lost_while_a_run_is_saved(client, tmp_path, monkeypatch):
     """It is saved with the duals of the last certificate where those of now are gone."""
     rows, ask, asked = chunked(*text()), Cluster.ask, []
@@ -134,9 +162,9 @@ def test_workers_that_are_lost_while_a_run_is_saved(client, tmp_path, monkeypatc
 class Resumed:
     """A run that was saved, and its file."""
 
-    def __init__(self, folder, client):
-        self.folder, self.rows = folder, chunked(*text())
-        self.options = {"C": 10.0, "tol": 1e-5, "seed": 0, "solver": "dual", "client": client}
+    def __init__(self, folder, client, solver="dual"):
+        self.folder, self.rows = folder, chunked(*(text() if solver == "dual" else toy()))
+        self.options = {"C": 10.0, "tol": 1e-5, "seed": 0, "solver": solver, "client": client}
         self.train(max_epochs=4, checkpoint=folder)
         [self.file] = folder.glob("running-*")
 
@@ -159,10 +187,12 @@ class Resumed:
         ("state/there/above", lambda a: a[2:], "duals are those of other chunks"),
         ("state/there/above", lambda a: a.astype(float), "duals are none"),
         ("state/W", lambda a: a[1:], "W has the type"),
+        ("state/there/point", lambda a: a[:, 1:], "its rows are others"),
+        ("state/there/point", lambda a: -a, "a row's variables are none"),
     ],
 )
 def test_what_a_file_holds_is_looked_at(client, tmp_path, name, change, words):
-    saved = Resumed(tmp_path / "run", client)
+    saved = Resumed(tmp_path / "run", client, "interior" if "point" in name else "dual")
     saved.change(name, change)
     with pytest.raises(CheckpointError, match=words):
         saved.train(resume=saved.folder)
@@ -184,7 +214,7 @@ def test_other_rows_and_chunks_are_refused(client, tmp_path):
     saved = Resumed(tmp_path / "run", client)
     X, y = text()
     saved.rows = chunked(X, y, 400)
-    with pytest.raises(CheckpointError, match="other blocks or chunks"):
+    with pytest.raises(CheckpointError, match="rows on the cluster come in other chunks"):
         saved.train(resume=saved.folder)
     saved.rows = chunked(X, np.roll(y, 1))
     with pytest.raises(CheckpointError, match="y has other values"):

@@ -6,7 +6,7 @@ import inspect
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Self, cast
@@ -21,6 +21,7 @@ from pegasos.estimators import cv, linear
 from pegasos.estimators.base import LinearClassifier
 from pegasos.estimators.classifier import has_probabilities, users_level
 from pegasos.estimators.validation import checked_set
+from pegasos.run.outcome import Outcome
 from pegasos.sites.cluster.cluster import on_cluster
 from pegasos.sites.cluster.placed import OnCluster, of_classes
 from pegasos.sites.cluster.site import ClusterSite
@@ -34,11 +35,12 @@ from pegasos.sites.cluster.source import (
     row_chunks,
     source_of,
 )
+from pegasos.sites.errors import InterruptedSiteError, SiteFailedError
 from pegasos.sites.placed import Dealt
 from pegasos.tasks.offered import check_offered, ignores_warm_start
 from pegasos.tasks.path import Path
 from pegasos.tasks.probability import method_of
-from pegasos.tasks.training import PlacedTask, Training
+from pegasos.tasks.training import AnyTask, PlacedTask, Training
 from pegasos.util.arguments import whole
 
 _PREDICTS = ("coef_", "intercept_", "classes_", "n_features_in_", "_labels", "_pairs")
@@ -235,9 +237,13 @@ class LinearSVC(ClusterClassifier, linear.LinearSVC):
         )
         with opened as (training, task):
             self._learn(training, task, method, held_out)
-            if self.warm_start and task.error is None:
-                self._duals = cast(OnCluster, task.rows).duals()
         return self
+
+    def _duals_of(self, task: AnyTask, outcome: Outcome) -> Any:  # noqa: ARG002
+        """Those of the parts, packed; none of a cluster that cannot be asked."""
+        with suppress(InterruptedSiteError, SiteFailedError):
+            return cast(OnCluster, cast(PlacedTask, task).rows).duals()
+        return None
 
     def _warmed(self, rows: OnCluster) -> OnCluster:
         """With the duals of the previous fit, if they are of these chunks and classes."""

@@ -194,7 +194,7 @@ class LinearSVC(PartialFit):
         self._forget(*OF_OTHER_FITS)
         self.classes_, self._labels, self._pairs = task.classes, None, bool(task.pairs)
         if self.warm_start:
-            self._duals = outcome.duals if task.pairs else [outcome.duals]
+            self._duals = self._duals_of(task, outcome)
         if validation is None or validation.best is None or validation.record is None:
             self._store(task.returned(outcome), warn=task.error is None)
         else:
@@ -208,6 +208,10 @@ class LinearSVC(PartialFit):
         stopped = self.stop_reason_ in ("interrupted", "callback", "cluster_failed")
         if method is not None and not stopped:
             self._store_calibrators(calibrate(training, task, method, self.C))
+
+    def _duals_of(self, task: AnyTask, outcome: Outcome) -> Any:
+        """What the next fit may start from."""
+        return outcome.duals if task.pairs else [outcome.duals]
 
     def _validated(
         self, training: Training, task: AnyTask, held_out: tuple[Any, Any] | None, duals: Any

@@ -18,6 +18,15 @@ from pegasos.util.checksums import of_arrays, of_rows
 from pegasos.util.devices import to_host
 
 NAME = "manifest.json"
+# What rows come in: the words where that differs, and the checksums that then cannot be compared.
+_PIECES = {
+    "blocks": (
+        "rows were read by other blocks, or at once (on another machine, or with another limit of "
+        "memory)",
+        {"X"},
+    ),
+    "chunks": ("rows on the cluster come in other chunks", {"X", "y", "sample_weight"}),
+}
 _FORMAT, _VERSION = "pegasos checkpoint", 7
 
 
@@ -126,14 +135,10 @@ def check_same(
     differences = []
     if known["package"] != here["package"]:
         differences.append(f"pegasos {known['package']} wrote it, this is {here['package']}")
-    other_blocks = known["data"].get("blocks") != here["data"].get("blocks")
-    if other_blocks:
-        # What they hold is then not to be compared.
-        differences.append(
-            "rows were read by other blocks or chunks, or at once (on another machine, or with "
-            "another limit of memory)"
-        )
-        drawn = drawn | {"X", "blocks"}
+    for name, (words, parts) in _PIECES.items():
+        if known["data"].get(name) != here["data"].get(name):
+            differences.append(words)
+            drawn = drawn | {name} | parts
     for group in ("data", "parameters"):
         theirs, ours = known[group], json.loads(json.dumps(here[group]))
         differences += [

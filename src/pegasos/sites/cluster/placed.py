@@ -242,7 +242,7 @@ class OnCluster(Placed):
         found = self._apply(_checksums)["checksums"]
         X, y, weight = (np.array([found[number][i] for number in sorted(found)]) for i in range(3))
         return {
-            "rows": self.n, "features": self.features, "blocks": of_arrays(self.sizes),
+            "rows": self.n, "features": self.features, "chunks": of_arrays(self.sizes),
             "X": of_arrays(X), "y": of_arrays(y), "sample_weight": of_arrays(weight),
         }  # fmt: skip
 
