@@ -43,11 +43,8 @@ class Approximation:
         outcome = self.fit(train_rows, name)
         if outcome.stop_reason in ("interrupted", "max_time"):
             return None
-        return self.scores(self.task.X[test], outcome)
-
-    def scores(self, X: Any, outcome: Outcome) -> Floats:
-        """(n, lanes)."""
-        return scores(self.map, X, outcome.W[:-1], outcome.b, self.training.n_jobs)
+        X, n_jobs = self.task.X[test], self.training.n_jobs
+        return scores(self.map, X, outcome.W[:-1], outcome.b, n_jobs)
 
 
 def scores(map: FeatureMap, X: Any, W: Floats, b: Floats, n_jobs: int | None) -> Floats:

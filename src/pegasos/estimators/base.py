@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
@@ -13,23 +14,23 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import _check_feature_names, check_is_fitted, validate_data
 
 from pegasos.certificate import Certificate
 from pegasos.data.dataset import Chunks
 from pegasos.estimators.classifier import Classifier, has_probabilities
-from pegasos.estimators.devices import check_y, data_on_device, task_on_device
 from pegasos.rows import IN_PLACE
 from pegasos.run.outcome import Outcome
 from pegasos.sites import Blocks
-from pegasos.solve import rows_of
+from pegasos.sites.placed import Placed
+from pegasos.solve import chunk_arrays, rows_of
 from pegasos.tasks.decision import chosen, counted_votes, decision
 from pegasos.tasks.lanes import checked_classes
 from pegasos.tasks.offered import check_offered
 from pegasos.tasks.options import checked_training
 from pegasos.tasks.probability import Calibrator, class_probabilities, probabilities
-from pegasos.tasks.training import AnyTask, Task, Training
+from pegasos.tasks.training import AnyTask, PlacedTask, Task, Training
 from pegasos.util.arguments import check_sample_weight
 from pegasos.util.checksums import of_arrays
 from pegasos.util.devices import (
@@ -46,6 +47,13 @@ _MAY_DIFFER = {
     "checkpoint", "checkpoint_every", "resume",
 }  # fmt: skip
 READ_TYPES = [*IN_PLACE, np.bool_]  # anything else becomes float64
+
+
+def is_indicator(y: Any) -> bool:
+    """Whether y has a column for each label; the type of many classes takes its time to see."""
+    if not sparse.issparse(y) and np.ndim(y) != 2:
+        return False
+    return str(type_of_target(y)) == "multilabel-indicator"
 
 
 class LinearClassifier(Classifier):
@@ -165,11 +173,22 @@ class LinearClassifier(Classifier):
 
     def _checked_data(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
         """X, y (classes, or an indicator matrix) and the sample weights as (n, 1)."""
-        if on_device(X, self.device):
-            return data_on_device(self, X, y, sample_weight)
-        if isinstance(X, Chunks):
+        there = on_device(X, self.device)
+        if there:
+            check_offered("device", self, None)
+            gpu_part("predicting")  # which says what to install
+            X, y, sample_weight = chunk_arrays(X, y, sample_weight, self.n_jobs)
+        elif isinstance(X, Chunks):
             return self._checked_chunks(X, y, sample_weight)
-        check_y(self, y)
+        if y is None:
+            raise ValueError(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
+                "is None."
+            )
+        if there:
+            if not sparse.issparse(y) and np.ndim(y) == 2:
+                y = np.asarray(to_host(y))  # an indicator matrix is taken column by column
+            return X, y, sample_weight
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=READ_TYPES, order="C", multi_output=True,
             ensure_all_finite=False,
@@ -199,9 +218,18 @@ class LinearClassifier(Classifier):
     def _task(self, training: Training, X: Any, y: Any, weight: Any) -> AnyTask:
         """Rows and the class of each, here or on a device."""
         if on_device(X, self.device):
-            return task_on_device(self, training, X, y, weight)
+            rows = self._placed(X, "of_classes", training, X, y, weight)
+            return PlacedTask(rows, self.class_weight, self.multi_class)
         classes, codes = checked_classes(column_or_1d(y, warn=True), weight)
         return Task(X, classes, codes, weight, self.class_weight, self.multi_class)
+
+    def _placed(self, X: Any, how: str, *given: Any) -> Placed:
+        """The rows on a device, of which the columns and their names are known then."""
+        module = importlib.import_module("pegasos.sites.device.placed")  # which needs torch
+        rows: Placed = getattr(module, how)(*given, self.device)
+        self.n_features_in_ = rows.features
+        _check_feature_names(self, None if is_tensor(X) else X, reset=True)
+        return rows
 
     def _training(self, stack: ExitStack, began: float, C: Any, lam: Any) -> Training:
         """The options, checked."""

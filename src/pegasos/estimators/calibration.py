@@ -8,9 +8,8 @@ from dataclasses import replace
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
-from pegasos.certificate import Floats
 from pegasos.estimators.classifier import warn_of_no_probabilities
-from pegasos.sites.placed import Dealt, Fold, Folds
+from pegasos.sites.placed import Dealt, Fold, Folds, HeldOut
 from pegasos.tasks.cross_validation import cross_validate
 from pegasos.tasks.path import Walk
 from pegasos.tasks.probability import Calibrator, fit_calibrator
@@ -35,26 +34,15 @@ def calibrate(
         return None
     assert path.coef is not None
     assert path.intercept is not None
-    return calibrators_of(task, method, folds, path.coef[0], path.intercept[0])
-
-
-def calibrators_of(
-    task: AnyTask, method: str, folds: Folds, coefs: Floats, intercepts: Floats
-) -> list[Calibrator]:
-    """A calibrator per lane, from coefficients (folds, lanes, d) and intercepts (folds, lanes)."""
-    scores, codes, weight = task.held_out(folds, coefs, intercepts)
-    return from_scores(scores, codes, weight, method, task.pairs, task.binary)
+    held_out = task.held_out(folds, path.coef[0], path.intercept[0])
+    return from_scores(held_out, method, task.pairs, task.binary)
 
 
 def from_scores(
-    scores: Floats,
-    codes: Codes,
-    weight: Floats | None,
-    method: str,
-    pairs: Sequence[tuple[int, int]] | None,
-    binary: bool,
+    held_out: HeldOut, method: str, pairs: Sequence[tuple[int, int]], binary: bool
 ) -> list[Calibrator]:
-    """A calibrator per lane, from scores (n, lanes) of rows held out and their classes."""
+    """A calibrator per lane, from the scores of rows held out and their classes."""
+    scores, codes, weight = held_out
     calibrators = []
     for lane, column in enumerate(scores.T):
         chosen = np.ones(codes.size, dtype=bool)

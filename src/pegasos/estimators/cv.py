@@ -20,10 +20,9 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import Bunch
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
-from pegasos.estimators.base import LinearClassifier
-from pegasos.estimators.calibration import calibrate, calibrators_of
+from pegasos.estimators.base import LinearClassifier, is_indicator
+from pegasos.estimators.calibration import calibrate, from_scores
 from pegasos.estimators.classifier import users_level
-from pegasos.estimators.devices import is_indicator
 from pegasos.estimators.linear import model_of
 from pegasos.losses import Loss
 from pegasos.sites.placed import Folds
@@ -265,7 +264,8 @@ class LinearSVCCV(LinearClassifier):
         if coef is None or intercept is None:  # they were too many to keep
             return calibrate(training, task, method, self.C_, folds)
         k = self.best_index_
-        return calibrators_of(task, method, folds, coef[k], intercept[k])
+        held_out = task.held_out(folds, coef[k], intercept[k])
+        return from_scores(held_out, method, task.pairs, task.binary)
 
 
 def _weights_for(scorer: Any, sample_weight: Any) -> dict[str, Any]:

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from pegasos.estimators.base import is_indicator
 from pegasos.estimators.calibration import calibrate
-from pegasos.estimators.devices import is_indicator, labels_on_device
 from pegasos.estimators.online import OF_OTHER_FITS, PartialFit
 from pegasos.estimators.validation import Validation, checked_set
 from pegasos.losses import Loss
@@ -258,7 +258,7 @@ class LinearSVC(PartialFit):
         if not np.isin(values, (0, 1)).all():
             raise ValueError(f"an indicator matrix of labels holds 0 and 1, got {values[:5]}")
         if on_device(X, self.device):
-            X = labels_on_device(self, training, X, indicator, weight)
+            X = self._placed(X, "of_labels", training, X, *indicator.shape[::-1], weight)
             weight = X.weights_here
         labels = train_labels(training, X, indicator, weight, self.class_weight, prune)
         self._forget(*OF_OTHER_FITS)

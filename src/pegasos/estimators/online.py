@@ -58,7 +58,9 @@ class PartialFit(LinearClassifier):
             self, X, y, accept_sparse="csr", dtype=READ_TYPES, order="C", reset=first
         )
         check_classification_targets(y)
-        check_strength(self)
+        for name, value in (("C", self.C), ("lam", self.lam)):
+            if value is not None and not 0 < number(name, value) < np.inf:
+                raise ValueError(f"{name} must be finite and positive, got {value}")
         known = np.unique(y) if classes is None else np.unique(np.asarray(classes))
         if classes is not None and not np.isin(y, known).all():
             other = np.setdiff1d(y, known)[0]
@@ -72,7 +74,9 @@ class PartialFit(LinearClassifier):
         shares = class_weights(self.class_weight, known, codes, weight)
         if first:
             self._forget(*OF_OTHER_FITS, *_PROVEN)
-            self._online = Online(self.lam, self.C, bias_of(self), self.average, X.shape[1], known)
+            intercept = self.fit_intercept and self.intercept != "none"
+            bias = check_scaling_range(self.intercept_scaling) if intercept else 0.0
+            self._online = Online(self.lam, self.C, bias, self.average, X.shape[1], known)
         self._online.know(known)
         self._online.present(X, codes, weight, shares)
         self.classes_, self._labels, self._pairs = known, None, False
@@ -118,17 +122,3 @@ def ignored(model: Any) -> str | None:
     if model.checkpoint is not None or model.resume is not None:
         return "checkpoints are for fit: save the model between two batches"
     return None
-
-
-def check_strength(model: Any) -> None:
-    """Raise ValueError for a C or lam that is none."""
-    for name, value in (("C", model.C), ("lam", model.lam)):
-        if value is not None and not 0 < number(name, value) < np.inf:
-            raise ValueError(f"{name} must be finite and positive, got {value}")
-
-
-def bias_of(model: Any) -> float:
-    """The constant feature of ``partial_fit``; 0 without an intercept."""
-    if not model.fit_intercept or model.intercept == "none":
-        return 0.0
-    return check_scaling_range(model.intercept_scaling)

@@ -203,8 +203,8 @@ class SVC(Classifier):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each row: of several, that with the most votes, or the largest score."""
-        codes = chosen(self._class_scores(X))  # which says so of a model that is not fitted
-        found: NDArray[Any] = self.classes_[codes]
+        places = chosen(self._class_scores(X))
+        found: NDArray[Any] = self.classes_[places]
         return found
 
     @available_if(has_probabilities)  # type: ignore[untyped-decorator]
@@ -265,9 +265,8 @@ class SVC(Classifier):
                 warn_of_no_probabilities()
                 return
             scores[test] = found
-        self._calibrators = from_scores(
-            scores, codes, weight, method, self._pairs, self.classes_.size == 2
-        )
+        two = self.classes_.size == 2
+        self._calibrators = from_scores((scores, codes, weight), method, self._pairs, two)
 
     def _class_scores(self, X: Any) -> Floats:
         """As those of linear models: (n,) for two classes; (n, classes), of pairs the votes."""

@@ -39,22 +39,6 @@ class Lane:
     pair: tuple[int, int] | None = None
 
 
-def lanes_of(codes: Codes, count: int, scheme: str, used: NDArray[np.bool_]) -> list[Lane]:
-    """Pairs i < j with +1 for j, or classes with +1 for the class; two classes are one pair."""
-    if scheme == "ovo" or count == 2:
-        of_class = [np.flatnonzero((codes == k) & used) for k in range(count)]
-        return [
-            Lane(
-                np.concatenate([of_class[i], of_class[j]]),
-                np.repeat([-1.0, 1.0], [of_class[i].size, of_class[j].size]),
-                (i, j),
-            )
-            for i, j in combinations(range(count), 2)
-        ]
-    rows = np.flatnonzero(used)
-    return [Lane(rows, np.where(codes[rows] == k, 1.0, -1.0)) for k in range(count)]
-
-
 @dataclass(frozen=True)
 class Trained:
     """The models of lanes, and the run that found them."""
@@ -83,13 +67,25 @@ class KernelTask:
     options: RunOptions
 
     def lanes(self, rows: NDArray[np.intp] | None = None) -> list[Lane]:
-        """The binary problems, over all rows that cost something, or over some of them."""
-        used = self.cost > 0
+        """The binary problems, over all rows that cost something, or over some of them.
+
+        Pairs i < j with +1 for j, or classes with +1 for the class; two classes are one pair.
+        """
+        used = np.flatnonzero(self.cost > 0)
         if rows is not None:
-            some = np.zeros_like(used)
-            some[rows] = used[rows]
-            used = some
-        return lanes_of(self.codes, self.classes, self.scheme, used)
+            used = np.intersect1d(used, rows)
+        codes = self.codes[used]
+        if self.scheme != "ovo" and self.classes > 2:
+            return [Lane(used, np.where(codes == k, 1.0, -1.0)) for k in range(self.classes)]
+        of_class = [used[codes == k] for k in range(self.classes)]
+        return [
+            Lane(
+                np.concatenate([of_class[i], of_class[j]]),
+                np.repeat([-1.0, 1.0], [of_class[i].size, of_class[j].size]),
+                (i, j),
+            )
+            for i, j in combinations(range(self.classes), 2)
+        ]
 
     def held_out(self, name: str, rows: NDArray[np.intp], test: NDArray[np.intp]) -> Floats | None:
         """Scores (test, lanes) by models of other rows; None if that was stopped.
