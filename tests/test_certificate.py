@@ -358,3 +358,12 @@ def test_duals_outside_the_box_prove_nothing_and_are_refused():
     duals[4] = 1.5
     with pytest.raises(ValueError, match="row 4"):
         pegasos.certify(data.X, y, np.zeros(6), duals=duals, C=1.0)
+
+
+@pytest.mark.parametrize("share", [0.25, 1.0])
+def test_duals_whose_rows_cancel_bound_the_optimum_by_their_sum(share):
+    X, y = np.ones((2, 1)), np.array([1, -1])
+    Y = np.stack([y, -y, y], axis=1)
+    proof = pegasos.certify(X, Y, np.zeros((3, 1)), duals=np.full((2, 3), share), C=1.0)
+    np.testing.assert_array_equal(proof.dual, np.full(3, share))  # |w(a)| is 0
+    np.testing.assert_array_equal(proof.primal, np.ones(3))
