@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from pegasos.util import atomic
-from pegasos.util.atomic import atomic_folder, atomic_path, atomic_write
+from pegasos.util.atomic import TEMPORARY, atomic_folder, atomic_path, atomic_write
 
 FAILURES = [
     OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)),
@@ -219,6 +219,7 @@ def test_what_is_written_by_name_appears_whole_or_not_at_all(tmp_path, fails, ex
     try:
         with atomic_path(path, overwrite=existed) as unfinished:
             assert unfinished.suffix == ".csv"
+            assert TEMPORARY.fullmatch(unfinished.name)
             unfinished.write_text("after")
             if fails:
                 raise KeyboardInterrupt

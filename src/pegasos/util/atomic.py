@@ -20,7 +20,7 @@ from typing import BinaryIO
 
 from pegasos.util.files import AnyPath
 
-TEMPORARY = re.compile(r"\..*\.[0-9a-f]{16}\.tmp.*")
+TEMPORARY = re.compile(r"\..*\.[0-9a-f]{16}\.tmp(\..*)?")
 """Names of what is being written, or was when its process was killed."""
 
 _NO_FSYNC = (errno.EINVAL, errno.ENOTSUP)  # file systems that cannot do it for folders
