@@ -21,8 +21,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pegasos import _core
-
 __all__ = ["Hinge", "Loss", "SquaredHinge", "named"]
 
 Floats = NDArray[np.float64]
@@ -32,8 +30,7 @@ Floats = NDArray[np.float64]
 class Loss(ABC):
     """A loss of one row; ``costs`` are c, of any shape."""
 
-    name: ClassVar[str]
-    core: ClassVar[_core.Loss]
+    name: ClassVar[str]  # that of the core, too
     curved: ClassVar[bool]
     """kappa > 0: the loss has no kink, and a row that costs nothing has no dual."""
     bounded: ClassVar[bool]
@@ -77,7 +74,6 @@ class Hinge(Loss):
     """c max(0, m): the SVM of Cortes and Vapnik."""
 
     name: ClassVar[str] = "hinge"
-    core: ClassVar[_core.Loss] = _core.Loss.HINGE
     curved: ClassVar[bool] = False
     bounded: ClassVar[bool] = True
 
@@ -118,7 +114,6 @@ class SquaredHinge(Loss):
     """c max(0, m)^2: smooth, and its duals have no upper bound."""
 
     name: ClassVar[str] = "squared_hinge"
-    core: ClassVar[_core.Loss] = _core.Loss.SQUARED_HINGE
     curved: ClassVar[bool] = True
     bounded: ClassVar[bool] = False
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pegasos.losses import Loss
-from pegasos.problem import Intercept, regularization
+from pegasos.problem import Intercept
 from pegasos.run.driver import run
 from pegasos.run.options import RunOptions
 from pegasos.run.outcome import Outcome
@@ -18,7 +18,7 @@ from pegasos.sites.device.loading import rows_on_device
 from pegasos.sites.device.problem import device_problem
 from pegasos.sites.device.results import returned_like
 from pegasos.solvers import Solver, choice_of
-from pegasos.util.arguments import check_scaling_range
+from pegasos.util.arguments import check_scaling_range, regularization
 
 
 def solve_on_device(

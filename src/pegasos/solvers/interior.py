@@ -73,6 +73,7 @@ class InteriorPoint(Solver):
     intercepts: ClassVar[frozenset[str]] = frozenset({"none", "regularized", "free"})
     losses: ClassVar[frozenset[str]] = frozenset(LOSSES)
     exact: ClassVar[bool] = True
+    offsets: ClassVar[bool] = True
     by_blocks: ClassVar[bool] = True
     by_passes: ClassVar[bool] = True
     lanes_apart: ClassVar[bool] = True

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pegasos.certificate import Floats
-from pegasos.problem import Problem, regularization
+from pegasos.problem import Problem
 from pegasos.rows import Rows
 from pegasos.run.interrupt import Interruption
 from pegasos.sites.cluster.cluster import Cluster
@@ -26,6 +26,7 @@ from pegasos.sites.costs import PULL
 from pegasos.sites.errors import InterruptedSiteError, PartsLostError
 from pegasos.sites.merge import Reply
 from pegasos.sites.placed import Choose, Dealt, Folds, HeldOut, Placed
+from pegasos.util.arguments import regularization
 
 if TYPE_CHECKING:
     from pegasos.tasks.lanes import ClassLanes

@@ -143,8 +143,9 @@ def problem_on(
     nothing = _core.Rows.csr(np.zeros(0), none[:0], none, rows.d, lanes.scaling)
     lane_rows = (counts[0] + counts[1]).astype(np.int64)
     core = _core.Problem(
-        nothing, labels, None, lanes.positive, lanes.negative, lanes.s, lanes.s / lane_rows,
-        np.zeros(0), lanes.loss.core, 1,
+        nothing, labels=labels, weight=None, positive=lanes.positive, negative=lanes.negative,
+        s=lanes.s, lam=lanes.s / lane_rows, squared_norms=np.zeros(0), loss=lanes.loss.name,
+        threads=1,
     )  # fmt: skip
     return Problem(
         rows=rows, labels=labels, weight=None, positive=lanes.positive, negative=lanes.negative,

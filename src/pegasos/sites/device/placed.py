@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from pegasos.certificate import Floats
-from pegasos.problem import Problem, regularization
+from pegasos.problem import Problem
 from pegasos.sites.device.arrays import sent
 from pegasos.sites.device.labels import check_sides, classes_of, weights_of
 from pegasos.sites.device.loading import rows_on_device
@@ -21,7 +21,7 @@ from pegasos.sites.device.products import products
 from pegasos.sites.device.results import returned_like
 from pegasos.sites.device.rows import DeviceRows
 from pegasos.sites.placed import Choose, Dealt, Fold, Folds, HeldOut, Placed
-from pegasos.util.arguments import check_scaling_range
+from pegasos.util.arguments import check_scaling_range, regularization
 
 if TYPE_CHECKING:
     from pegasos.run.outcome import Outcome
