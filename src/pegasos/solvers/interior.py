@@ -71,7 +71,11 @@ class InteriorPoint(Solver):
 
     name: ClassVar[str] = "interior"
     intercepts: ClassVar[frozenset[str]] = frozenset({"none", "regularized", "free"})
-    losses: ClassVar[frozenset[str]] = frozenset(LOSSES)
+    # Rows have either an upper end of the box or a bend: v and xi are what is left to the one, or
+    # follow the other.
+    losses: ClassVar[frozenset[str]] = frozenset(
+        name for name, loss in LOSSES.items() if loss.bounded is not loss.curved
+    )
     exact: ClassVar[bool] = True
     offsets: ClassVar[bool] = True
     by_blocks: ClassVar[bool] = True
