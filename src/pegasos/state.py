@@ -21,6 +21,9 @@ _MOST = 1 << 60  # of any counter
 Axis = int | None | Literal["rows", "lanes", "weights", "padded"]
 """A number; any length; rows; lanes; features and the constant one; lanes, padded."""
 
+THERE = "there/"
+"""How the names of arrays begin that are made of what a site keeps of a run."""
+
 Sizes = Mapping[str, int]
 """How long axes are. Rows are not among them where they are elsewhere: their arrays are there."""
 

@@ -128,7 +128,7 @@ class RunState(Generic[P]):
         about["live"] = snapshot.lanes_values([(self.live, self.spent)])
         about["schedule"] = snapshot.schedule_values(self.schedule)
         about["trend"] = self.trend
-        arrays |= snapshot.named(_STATE, self.state.arrays)
+        arrays |= snapshot.named(_STATE, self.policy.saved(self.problem, self.state))
         if self.options.monitor is not None:
             arrays |= snapshot.named(_MONITOR, self.options.monitor.arrays())
         return about, arrays

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from pegasos.sites.policy import Policy
 
 Ranges = list[tuple[int, int]]
-Begun = tuple[dict[str, NDArray[Any]], Any]
+Arrays = dict[str, NDArray[Any]]
+Begun = tuple[Arrays, Any]
 
 
 class Site(ABC):
@@ -144,6 +145,18 @@ class Site(ABC):
     def duals(self, method: RowMethod, problem: Problem, state: Kept, at: Floats) -> DualsOf:
         """The duals of a run, read off the rows' variables with ``at``."""
         return DualsAt(method, problem, state, at)
+
+    def saved(self, method: RowMethod, problem: Problem, state: Kept) -> Arrays:  # noqa: ARG002
+        """What a checkpoint keeps of ``state.there``."""
+        return {}
+
+    def resumed(self, method: RowMethod, problem: Problem, about: About, arrays: Arrays) -> Any:  # noqa: ARG002
+        """What stays of a run that goes on, from what ``saved`` gave; ``about`` as in ``begin``.
+
+        ValueError if the arrays can be no run's.
+        """
+        if arrays:
+            raise ValueError(f"no run with rows {self.where} has {', '.join(arrays)}")
 
     # Where rows are not here.
     def gap_sums(self, problem: Problem, W: Floats, duals: Any) -> tuple[GapSums, Floats]:

@@ -90,6 +90,8 @@ class Runnable(Protocol):
 
 P = TypeVar("P", bound=Runnable)
 
+Arrays = dict[str, NDArray[Any]]
+
 
 class PolicyOf(ABC, Generic[P]):
     """How to advance a state. Knows nothing of time, files, keyboards or scikit-learn.
@@ -190,10 +192,15 @@ class PolicyOf(ABC, Generic[P]):
         fresh["cursor"][:] = state["cursor"]
         return fresh
 
-    def resumed(self, problem: P, arrays: dict[str, NDArray[Any]]) -> State:
+    def saved(self, problem: P, state: State) -> Arrays:  # noqa: ARG002 - most are arrays already
+        """What a checkpoint keeps of a state; what a site keeps of it is named ``there/...``."""
+        return state.arrays
+
+    def resumed(self, problem: P, arrays: Arrays) -> State:
         """The state of arrays that were read from a file; ValueError if they can be no run's."""
         state = State.resume(problem.sizes, self.fields(problem), arrays)
-        self.check_duals(problem, self.duals(problem, state))
+        if problem.site.here:  # elsewhere the site checks what it takes back
+            self.check_duals(problem, self.duals(problem, state))
         return state
 
     @abstractmethod

@@ -39,9 +39,9 @@ from pegasos import _core
 from pegasos.certificate import DualsOf, Floats, GiveUp, never
 from pegasos.losses import LOSSES
 from pegasos.problem import Problem
-from pegasos.sites import Passes
+from pegasos.sites import Passes, RowMethod
+from pegasos.sites.method import About
 from pegasos.solvers import normal
-from pegasos.solvers.base import Solver
 from pegasos.solvers.interior_phases import (
     BALANCE,
     DUAL,
@@ -66,22 +66,16 @@ from pegasos.state import COUNTS, Field, State, expect
 
 
 @dataclass(frozen=True, kw_only=True)
-class InteriorPoint(Solver):
+class InteriorPoint(normal.SecondOrder):
     """Predictor-corrector interior point method, one lane at a time."""
 
     name: ClassVar[str] = "interior"
-    intercepts: ClassVar[frozenset[str]] = frozenset({"none", "regularized", "free"})
     # Rows have either an upper end of the box or a bend: v and xi are what is left to the one, or
     # follow the other.
     losses: ClassVar[frozenset[str]] = frozenset(
         name for name, loss in LOSSES.items() if loss.bounded is not loss.curved
     )
-    exact: ClassVar[bool] = True
-    offsets: ClassVar[bool] = True
-    by_blocks: ClassVar[bool] = True
-    by_passes: ClassVar[bool] = True
-    lanes_apart: ClassVar[bool] = True
-    default_epochs: ClassVar[float | None] = None
+    method: ClassVar[RowMethod] = ROWS
 
     def fields(self, problem: Problem) -> tuple[Field, ...]:
         """The point, and the sums and matrices of the iteration in hand."""
@@ -120,11 +114,14 @@ class InteriorPoint(Solver):
     def start(self, problem: Problem, seed: int, duals: Floats | None = None) -> State:  # noqa: ARG002
         """Start in the middle of the box, but nearer to sum a y = 0."""
         normal.check_features("InteriorPoint factors a matrix", problem)
-        about = lightened(problem)
-        rows, there = problem.site.begin(
-            ROWS, problem, about._asdict() | {"most_slack": MOST_SLACK}, seed
-        )
-        return State.begin(problem.sizes, self.fields(problem), there, share=about.share, **rows)
+        about = self.about(problem)
+        rows, there = problem.site.begin(ROWS, problem, about, seed)
+        share = about["share"]
+        return State.begin(problem.sizes, self.fields(problem), there, share=share, **rows)
+
+    def about(self, problem: Problem) -> About:
+        """Where the duals and slacks of either class start."""
+        return lightened(problem)._asdict() | {"most_slack": MOST_SLACK}
 
     def passes(self, problem: Problem, state: State) -> Passes:
         """The passes over the rows that an iteration is made of."""

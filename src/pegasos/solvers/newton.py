@@ -35,11 +35,10 @@ import numpy as np
 
 from pegasos import _core
 from pegasos.certificate import DualsOf, Floats, GiveUp, never
-from pegasos.losses import LOSSES
 from pegasos.problem import Problem
-from pegasos.sites import Passes
+from pegasos.sites import Passes, RowMethod
+from pegasos.sites.method import About
 from pegasos.solvers import normal
-from pegasos.solvers.base import Solver
 from pegasos.solvers.newton_phases import (
     AIM,
     AIM_RATIO,
@@ -75,7 +74,7 @@ class Sampling:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Newton(Solver):
+class Newton(normal.SecondOrder):
     """Newton's method on the smoothed hinge, one lane at a time.
 
     ``aim`` is the relative gap it makes for; None is the ``tol`` of the run.
@@ -85,14 +84,7 @@ class Newton(Solver):
     sampling: Sampling = field(default=Sampling(), repr=False)
 
     name: ClassVar[str] = "newton"
-    intercepts: ClassVar[frozenset[str]] = frozenset({"none", "regularized", "free"})
-    losses: ClassVar[frozenset[str]] = frozenset(LOSSES)
-    exact: ClassVar[bool] = True
-    offsets: ClassVar[bool] = True
-    by_blocks: ClassVar[bool] = True
-    by_passes: ClassVar[bool] = True
-    lanes_apart: ClassVar[bool] = True
-    default_epochs: ClassVar[float | None] = None
+    method: ClassVar[RowMethod] = ROWS
 
     def __post_init__(self) -> None:
         """Check the option."""
@@ -124,10 +116,14 @@ class Newton(Solver):
     def start(self, problem: Problem, seed: int, duals: Floats | None = None) -> State:  # noqa: ARG002
         """Start from w = 0."""
         normal.check_features("Newton factors a matrix", problem)
-        every, width = self.sampling.every(problem), FIRST_WIDTH * float(problem.unit[0])
-        rows, there = problem.site.begin(ROWS, problem, {"every": every}, seed)
-        numbers = [0.0, width, math.inf, self._goal, every, math.inf, 0.0]
+        about, width = self.about(problem), FIRST_WIDTH * float(problem.unit[0])
+        rows, there = problem.site.begin(ROWS, problem, about, seed)
+        numbers = [0.0, width, math.inf, self._goal, about["every"], math.inf, 0.0]
         return State.begin(problem.sizes, self.fields(problem), there, numbers=numbers, **rows)
+
+    def about(self, problem: Problem) -> About:
+        """The rows of the first sample."""
+        return {"every": self.sampling.every(problem)}
 
     def passes(self, problem: Problem, state: State) -> Passes:
         """The passes over the rows that an iteration is made of."""

@@ -2,13 +2,56 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
 import numpy as np
 
 from pegasos.certificate import Floats, relative_gap
+from pegasos.losses import LOSSES
 from pegasos.problem import Problem
-from pegasos.state import Field, State, expect
+from pegasos.sites import RowMethod
+from pegasos.sites.method import About
+from pegasos.sites.policy import Arrays
+from pegasos.solvers.base import Solver
+from pegasos.state import THERE, Field, State, expect
 
 LARGEST_D = 10_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class SecondOrder(Solver):
+    """A solver that asks a site for passes over rows, and may leave their variables there."""
+
+    method: ClassVar[RowMethod]
+
+    intercepts: ClassVar[frozenset[str]] = frozenset({"none", "regularized", "free"})
+    losses: ClassVar[frozenset[str]] = frozenset(LOSSES)
+    exact: ClassVar[bool] = True
+    offsets: ClassVar[bool] = True
+    by_blocks: ClassVar[bool] = True
+    by_passes: ClassVar[bool] = True
+    lanes_apart: ClassVar[bool] = True
+    default_epochs: ClassVar[float | None] = None
+
+    @abstractmethod
+    def about(self, problem: Problem) -> About:
+        """What a site has to know before its first pass."""
+
+    def saved(self, problem: Problem, state: State) -> Arrays:
+        """Its arrays, and what the site keeps."""
+        there = problem.site.saved(self.method, problem, state)
+        return state.arrays | {THERE + name: array for name, array in there.items()}
+
+    def resumed(self, problem: Problem, arrays: Arrays) -> State:
+        """The state of arrays that were read from a file; ValueError if they can be no run's."""
+        there = {k.removeprefix(THERE): v for k, v in arrays.items() if k.startswith(THERE)}
+        state = super().resumed(
+            problem, {k: v for k, v in arrays.items() if not k.startswith(THERE)}
+        )
+        site, about = problem.site, self.about(problem)
+        return replace(state, there=site.resumed(self.method, problem, about, there))
 
 
 def check_features(what: str, problem: Problem) -> None:
