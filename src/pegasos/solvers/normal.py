@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -18,6 +18,13 @@ from pegasos.solvers.base import Solver
 from pegasos.state import THERE, Field, State, expect
 
 LARGEST_D = 10_000
+
+
+class Phases(Protocol):
+    """An iteration, cut into phases over ranges of rows."""
+
+    def visit(self) -> int:
+        """Do the range in hand; the rows visited."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +45,30 @@ class SecondOrder(Solver):
     @abstractmethod
     def about(self, problem: Problem) -> About:
         """What a site has to know before its first pass."""
+
+    @abstractmethod
+    def iteration(self, problem: Problem, state: State) -> Phases:
+        """What goes on where the state stands."""
+
+    def idle(self, problem: Problem, state: State) -> bool:
+        """Whether iterations are only counted."""
+        return self.stalled(problem, state)
+
+    def advance(
+        self, problem: Problem, state: State, *, work: int, stop_seen: int, stop_steps: int
+    ) -> bool:
+        """Iterate; a step is an iteration, which counts as one visit of each of its rows."""
+        iteration = self.iteration(problem, state)
+        while state.seen < stop_seen and state.steps < stop_steps:
+            if work <= 0:
+                return False
+            if self.idle(problem, state):
+                state["cursor"][:] += (problem.n, 1)
+                work -= problem.n
+                continue
+            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+                work -= iteration.visit()
+        return True
 
     def saved(self, problem: Problem, state: State) -> Arrays:
         """Its arrays, and what the site keeps."""
