@@ -53,20 +53,21 @@ class Loss(ABC):
         """Duals well inside the box, of rows with slacks of the size of ``unit``."""
 
     @abstractmethod
-    def squares(self, duals: Floats, costs: Floats) -> Floats:
-        """kappa a^2 / 2: what the curvature takes off D."""
-
-    @abstractmethod
-    def bent(self, changes: Floats, costs: Floats) -> Floats:
-        """kappa times changes of duals."""
-
-    @abstractmethod
-    def mean_curvature(self, rows: Any, cost: Any) -> Any:
-        """kappa of a row of the mean cost, of so many rows with this sum of costs."""
-
-    @abstractmethod
     def rounded_duals(self, slack: Floats, costs: Floats, width: float) -> Floats:
         """phi'(slack), a kink rounded off within ``width``; they take the place of the costs."""
+
+    # Of a loss without curvature:
+    def squares(self, duals: Floats, costs: Floats) -> Floats:  # noqa: ARG002
+        """kappa a^2 / 2: what the curvature takes off D."""
+        return np.zeros_like(duals)
+
+    def bent(self, changes: Floats, costs: Floats) -> Floats:  # noqa: ARG002
+        """kappa times changes of duals."""
+        return np.zeros_like(changes)
+
+    def mean_curvature(self, rows: Any, cost: Any) -> Any:  # noqa: ARG002
+        """kappa of a row of the mean cost, of so many rows with this sum of costs."""
+        return 0.0
 
 
 @dataclass(frozen=True)
@@ -88,18 +89,6 @@ class Hinge(Loss):
     def inner_duals(self, costs: Floats, unit: float) -> Floats:  # noqa: ARG002
         """c / 2."""
         return costs / 2
-
-    def squares(self, duals: Floats, costs: Floats) -> Floats:  # noqa: ARG002
-        """0."""
-        return np.zeros_like(duals)
-
-    def bent(self, changes: Floats, costs: Floats) -> Floats:  # noqa: ARG002
-        """0."""
-        return np.zeros_like(changes)
-
-    def mean_curvature(self, rows: Any, cost: Any) -> Any:  # noqa: ARG002
-        """0."""
-        return 0.0
 
     def rounded_duals(self, slack: Floats, costs: Floats, width: float) -> Floats:
         """c, times the share of the way from -width to width."""
