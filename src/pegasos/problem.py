@@ -99,11 +99,12 @@ class Problem:
         return self.rows.largest(), float(np.sqrt(self.rows.squared_norms.max()))
 
     def memory(self) -> dict[str, NDArray[Any]]:
-        """Nothing: rows stay as they are."""
-        return {}
+        """What the site keeps of the proofs so far: rows stay as they are."""
+        return self.site.memory()
 
     def remember(self, memory: dict[str, NDArray[Any]]) -> None:
-        """There is nothing to remember."""
+        """Hand that back to the site; ValueError if it can be no run's."""
+        self.site.remember(self, memory)
 
     @property
     def class_costs(self) -> tuple[Floats, Floats]:

@@ -27,7 +27,7 @@ from pegasos.sites import Blocks
 from pegasos.solvers import SOLVERS, Solver, by_name, choice_of
 from pegasos.util import sparse
 from pegasos.util.arguments import floats, functions, number
-from pegasos.util.devices import gpu_part, on_device, to_host
+from pegasos.util.devices import gpu_part, kind_of_device, on_device, to_host
 
 
 def solve(
@@ -124,38 +124,38 @@ def solve(
         record_every=_positive("record_every", record_every),
         began=began,
     )
-    if on_device(X, device):
-        if saving.asked:
-            raise ValueError("checkpoints are of runs on the CPU: leave checkpoint or device out")
-        outcome, single = gpu_part("solving").solve_on_device(
-            X, y, sample_weight, device, lam=lam, C=C, solver=config, loss=lost, intercept=mode,
-            intercept_scaling=intercept_scaling, options=options,
+    there = gpu_part("solving") if on_device(X, device) else None
+    problem: Problem
+    if there is not None:
+        problem, single = there.problem_on_device(
+            X, y, sample_weight, device, lam=lam, C=C, loss=lost, intercept=mode,
+            intercept_scaling=intercept_scaling,
         )  # fmt: skip
-        return Result.of(outcome, single=single)
-    labels, single = _labels(y)
-    problem = make_problem(
-        X,
-        labels,
-        lam=lam,
-        C=C,
-        intercept=mode,
-        intercept_scaling=intercept_scaling,
-        sample_weight=sample_weight,
-        loss=lost,
-        n_jobs=n_jobs,
-    )
+    else:
+        y, single = _labels(y)
+        problem = make_problem(
+            X,
+            y,
+            lam=lam,
+            C=C,
+            intercept=mode,
+            intercept_scaling=intercept_scaling,
+            sample_weight=sample_weight,
+            loss=lost,
+            n_jobs=n_jobs,
+        )
     options = replace(options, scalar=single)
 
     def about() -> dict[str, Any]:
         from pegasos.run.checkpoint.manifest import describe  # most fits need none
 
         found = describe(
-            X, labels, sample_weight, n_jobs,
+            X, y, sample_weight, n_jobs,
             {
                 "lam": lam, "C": C, "solver": config or "auto", "loss": lost.name,
                 "intercept": mode, "intercept_scaling": intercept_scaling, "tol": tol,
                 "seed": options.seed,
-                "record_every": record_every,
+                "record_every": record_every, "device": kind_of_device(X, device),
             },
         )  # fmt: skip
         return found | {"told": options.is_eager}
@@ -173,6 +173,8 @@ def solve(
         outcome = run_any(
             problem, lambda part: (choice_of(config, part, tol), tol), config, options
         )
+    if there is not None:
+        outcome = there.returned(X, problem, outcome)
     return Result.of(outcome, single=single)
 
 

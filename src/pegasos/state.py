@@ -21,8 +21,7 @@ _MOST = 1 << 60  # of any counter
 Axis = int | None | Literal["rows", "lanes", "weights", "padded"]
 """A number; any length; rows; lanes; features and the constant one; lanes, padded."""
 
-THERE = "there/"
-"""How the names of arrays begin that are made of what a site keeps of a run."""
+Arrays = dict[str, NDArray[Any]]
 
 Sizes = Mapping[str, int]
 """How long axes are. Rows are not among them where they are elsewhere: their arrays are there."""
@@ -138,6 +137,16 @@ class State:
 
 def _here(sizes: Sizes, fields: Iterable[Field]) -> tuple[Field, ...]:
     return tuple([field for field in fields if "rows" in sizes or "rows" not in field.axes])
+
+
+def named(prefix: str, arrays: Arrays) -> Arrays:
+    """The arrays under names that begin so."""
+    return {prefix + name: array for name, array in arrays.items()}
+
+
+def under(prefix: str, arrays: Arrays) -> Arrays:
+    """The arrays whose names begin so, without that beginning."""
+    return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
 
 
 def weight_zeros(shape: tuple[int, ...]) -> Floats:

@@ -7,10 +7,9 @@ import torch
 from tests.gpu.lent import Lent
 
 import pegasos
-from pegasos.sites.device.arrays import as_tensor, device_of, rows_tensor
+from pegasos.sites.device.arrays import as_tensor, device_of, like, rows_tensor
 from pegasos.sites.device.labels import classes_of, signs_of, weights_of
 from pegasos.sites.device.loading import rows_on_device
-from pegasos.sites.device.results import like
 from pegasos.testing.toys import toy
 from pegasos.util.devices import is_device_array, is_tensor, on_device, to_host
 

@@ -202,8 +202,6 @@ def test_parameters_are_kept():
         ({"multi_class": "crammer_singer"}, "multi_class='crammer_singer' is not offered"),
         ({"warm_start": True}, "warm_start=True is not offered"),
         ({"prune": 0.1}, "prune=0.1 is not offered"),
-        ({"checkpoint": "folder"}, "checkpoint='folder' is not offered"),
-        ({"resume": "folder"}, "resume='folder' is not offered"),
         ({"solver": "dual"}, "'dual' does not run on a device"),
         ({"C": -1.0}, "C must be finite and positive"),
         ({"class_weight": "heavy"}, "class_weight must be a dict"),

@@ -84,7 +84,6 @@ def refusals():
             {"sample_weight": torch.from_numpy(changed(w, 3, -1))}, ValueError, "at row 3"
         ),
         "no weight in a tensor": ({"sample_weight": torch.zeros(30)}, ValueError, "for every row"),
-        "a checkpoint": ({"checkpoint": "folder"}, ValueError, "checkpoints are of runs on"),
         "dual": ({"solver": "dual"}, ValueError, "'dual' does not run on a device"),
         "both": ({"lam": 1.0}, ValueError, "exactly one of lam and C"),
         "a negative C": ({"C": -1.0}, ValueError, "C must be finite and positive"),

@@ -104,10 +104,10 @@ def test_several_lanes_are_each_as_by_themselves(solver, loss, mode):
 def test_lanes_that_do_not_fit_together_are_trained_in_groups(monkeypatch):
     data = toy(200, 5, 5, seed=2, absent=0.3)
     started = []
-    begin = InteriorPasses.begin
+    begin = InteriorPasses.stays
     monkeypatch.setattr(InteriorPasses, "lanes_at_once", lambda _: 2)
     monkeypatch.setattr(
-        InteriorPasses, "begin", lambda *given: started.append(given[0].lanes) or begin(*given)
+        InteriorPasses, "stays", lambda *given: started.append(given[0].lanes) or begin(*given)
     )
     found = pegasos.solve(data.X, data.Y, C=0.5, device="cpu", solver="interior", tol=1e-8, seed=0)
     assert started == [2, 2, 1]

@@ -168,7 +168,6 @@ class Device(Place):
         Refusal("sgds", "'sgds' does not run on a device; use 'auto'"),
     )
     here = False
-    resumes = False
 
     def missing(self) -> str | None:
         if find_spec("torch") is None:

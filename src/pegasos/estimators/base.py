@@ -36,7 +36,7 @@ from pegasos.tasks.probability import Calibrator, class_probabilities, probabili
 from pegasos.tasks.training import Task, Training, not_proven
 from pegasos.util.arguments import check_sample_weight
 from pegasos.util.checksums import of_arrays
-from pegasos.util.devices import gpu_part, is_device_array, is_tensor, to_host
+from pegasos.util.devices import gpu_part, is_device_array, is_tensor, kind_of_device, to_host
 
 _MAY_DIFFER = {
     "random_state", "max_iter", "max_time", "verbose", "callbacks", "average",
@@ -264,6 +264,7 @@ class LinearClassifier(Classifier):
         known = vars(training).keys() | vars(training.options).keys() | {"fit_intercept"}
         names = given.keys() - _MAY_DIFFER - known
         parameters = {name: given[name] for name in sorted(names)}
+        parameters["device"] = kind_of_device(X, given.get("device"))
         for name, some in (arrays or {}).items():
             parameters[name] = None if some is None else of_arrays(*some)
         drawn = not isinstance(self.random_state, int | np.integer)

@@ -9,9 +9,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from pegasos.sites.device.arrays import as_tensor, rows_tensor
+from pegasos.sites.device.arrays import as_tensor, like, rows_tensor
 from pegasos.sites.device.products import products
-from pegasos.sites.device.results import like
 from pegasos.util.devices import to_host
 
 

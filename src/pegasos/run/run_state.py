@@ -15,10 +15,10 @@ from pegasos.run.history import History, Pace, Record
 from pegasos.run.interrupt import Interruption
 from pegasos.run.options import RunOptions
 from pegasos.run.outcome import Outcome, StopReason
-from pegasos.run.snapshot import Arrays, Lanes, Model
+from pegasos.run.snapshot import Lanes, Model
 from pegasos.sites.policy import P, PolicyOf
 from pegasos.solvers import Choice
-from pegasos.state import State, expect
+from pegasos.state import Arrays, State, expect, named, under
 
 _STATE, _MONITOR, _MEMORY = "state/", "monitor/", "memory/"
 
@@ -121,16 +121,16 @@ class RunState(Generic[P]):
             "exhausted": self.exhausted,
         }
         arrays = self.model.arrays() | snapshot.record_arrays(self.records)
-        arrays |= snapshot.named(_MEMORY, self.whole.memory())
+        arrays |= named(_MEMORY, self.whole.memory())
         if ended:
             return about, arrays
         about["waiting"] = snapshot.lanes_values(self.waiting)
         about["live"] = snapshot.lanes_values([(self.live, self.spent)])
         about["schedule"] = snapshot.schedule_values(self.schedule)
         about["trend"] = self.trend
-        arrays |= snapshot.named(_STATE, self.policy.saved(self.problem, self.state))
+        arrays |= named(_STATE, self.policy.saved(self.problem, self.state))
         if self.options.monitor is not None:
-            arrays |= snapshot.named(_MONITOR, self.options.monitor.arrays())
+            arrays |= named(_MONITOR, self.options.monitor.arrays())
         return about, arrays
 
     def restore(self, about: dict[str, Any], arrays: Arrays) -> bool:
@@ -138,7 +138,7 @@ class RunState(Generic[P]):
         monitor = self.options.monitor
         assert self.options.part is not None
         with self.options.part.understood():
-            self.whole.remember(snapshot.under(_MEMORY, arrays))
+            self.whole.remember(under(_MEMORY, arrays))
             self.model = Model.of(arrays, self.model)
             if self.has_duals:
                 self.policy.check_duals(self.whole, lambda lo, hi: self.model.duals[lo:hi])
@@ -166,10 +166,10 @@ class RunState(Generic[P]):
             expect(len(epochs) == len(gaps), "its trend is none")
             self.trend = (epochs, gaps)
             self.problem = self.of_lanes(self.live)
-            found = snapshot.under(_STATE, arrays)
+            found = under(_STATE, arrays)
             self.state, self.warm = self.policy.resumed(self.problem, found), False
             if monitor is not None:
-                monitor.restore(snapshot.under(_MONITOR, arrays), self.records)
+                monitor.restore(under(_MONITOR, arrays), self.records)
         self.resumed = True
         return False
 

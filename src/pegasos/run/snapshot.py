@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from pegasos.certificate import Certificate, Floats
 from pegasos.run.history import Record
 from pegasos.run.schedule import Schedule
-from pegasos.state import expect
+from pegasos.state import Arrays, expect
 
-Arrays = dict[str, NDArray[Any]]
 Lanes = tuple[NDArray[np.intp], int]
 """Lanes that are trained together, and the rows that were visited for them before."""
 
@@ -51,16 +50,6 @@ class Model:
         proof = Certificate(*bounds, signed=like.certificate.signed)
         expect((proof.dual <= proof.primal + proof.rounding).all(), "its bounds contradict")
         return cls(arrays["W"], arrays["b"], arrays["duals"], proof)
-
-
-def named(prefix: str, arrays: Arrays) -> Arrays:
-    """The arrays under names that begin so."""
-    return {prefix + name: array for name, array in arrays.items()}
-
-
-def under(prefix: str, arrays: Arrays) -> Arrays:
-    """The arrays whose names begin so, without that beginning."""
-    return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
 
 
 def record_arrays(records: list[Record]) -> Arrays:

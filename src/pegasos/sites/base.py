@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pegasos import _core
 from pegasos.sites.costs import DENSE, SPARSE, PassCosts
-from pegasos.sites.method import About, DualsAt, DualsOf, Floats, Kept, RowMethod
+from pegasos.sites.method import About, Arrays, DualsAt, DualsOf, Floats, Kept, RowMethod
 from pegasos.sites.passes import Passes
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from pegasos.sites.policy import Policy
 
 Ranges = list[tuple[int, int]]
-Arrays = dict[str, NDArray[Any]]
 Begun = tuple[Arrays, Any]
 
 
@@ -156,12 +155,19 @@ class Site(ABC):
         ValueError if the arrays can be no run's.
         """
         if arrays:
-            raise ValueError(f"no run with rows {self.where} has {', '.join(arrays)}")
+            raise ValueError(f"no run with rows {self.where} has {', '.join(arrays)} there")
 
     # Where rows are not here.
     def gap_sums(self, problem: Problem, W: Floats, duals: Any) -> tuple[GapSums, Floats]:
         """The sums of a certificate, and its b; only where rows are not here."""
         raise NotImplementedError(f"rows that are {self.where} are summed up part by part")
+
+    def memory(self) -> Arrays:
+        """What it keeps of all lanes, whichever are live: a checkpoint has it."""
+        return {}
+
+    def remember(self, problem: Problem, arrays: Arrays) -> None:  # noqa: B027
+        """Take that back; ValueError if the arrays can be no run's."""
 
     def keep(self, there: Any, problem: Problem, lanes: NDArray[np.intp]) -> Any:  # noqa: ARG002
         """Of what it keeps of a run, that of some lanes, those of ``problem``."""

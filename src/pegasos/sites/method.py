@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pegasos.problem import Problem
 
 Floats = NDArray[np.float64]
+Arrays = dict[str, NDArray[Any]]
 Bools = NDArray[np.bool_]
 About = Mapping[str, Any]
 """What all parts have to know of a run before its first pass, by name."""

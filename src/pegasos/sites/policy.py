@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pegasos.certificate import Certificate, DualsOf, Floats, GiveUp, blocks, certify, never
 from pegasos.crammer_singer import certify_joint, feasible
 from pegasos.problem import Problem
-from pegasos.state import Field, Sizes, State, expect
+from pegasos.state import Arrays, Field, Sizes, State, expect, named, under
 
 
 class Place(Protocol):
@@ -90,7 +90,7 @@ class Runnable(Protocol):
 
 P = TypeVar("P", bound=Runnable)
 
-Arrays = dict[str, NDArray[Any]]
+_THERE = "there/"
 
 
 class PolicyOf(ABC, Generic[P]):
@@ -192,16 +192,28 @@ class PolicyOf(ABC, Generic[P]):
         fresh["cursor"][:] = state["cursor"]
         return fresh
 
-    def saved(self, problem: P, state: State) -> Arrays:  # noqa: ARG002 - most are arrays already
+    def saved(self, problem: P, state: State) -> Arrays:
         """What a checkpoint keeps of a state; what a site keeps of it is named ``there/...``."""
-        return state.arrays
+        return state.arrays | named(_THERE, self.saved_there(problem, state))
+
+    def saved_there(self, problem: P, state: State) -> Arrays:  # noqa: ARG002 - most are arrays
+        """What a checkpoint keeps of ``state.there``."""
+        return {}
 
     def resumed(self, problem: P, arrays: Arrays) -> State:
         """The state of arrays that were read from a file; ValueError if they can be no run's."""
-        state = State.resume(problem.sizes, self.fields(problem), arrays)
+        there = under(_THERE, arrays)
+        own = {name: array for name, array in arrays.items() if not name.startswith(_THERE)}
+        state = State.resume(problem.sizes, self.fields(problem), own)
+        state = replace(state, there=self.resumed_there(problem, there))
         if problem.site.here:  # elsewhere the site checks what it takes back
             self.check_duals(problem, self.duals(problem, state))
         return state
+
+    def resumed_there(self, problem: P, arrays: Arrays) -> Any:  # noqa: ARG002
+        """``state.there`` from what was saved of it; ValueError if that can be no run's."""
+        for name in arrays:
+            raise ValueError(f"no such run has {_THERE}{name}")
 
     @abstractmethod
     def check_duals(self, problem: P, duals: DualsOf) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, replace
-from typing import ClassVar, Protocol
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -13,9 +13,8 @@ from pegasos.losses import LOSSES
 from pegasos.problem import Problem
 from pegasos.sites import RowMethod
 from pegasos.sites.method import About
-from pegasos.sites.policy import Arrays
 from pegasos.solvers.base import Solver
-from pegasos.state import THERE, Field, State, expect
+from pegasos.state import Arrays, Field, State, expect
 
 LARGEST_D = 10_000
 
@@ -70,19 +69,13 @@ class SecondOrder(Solver):
                 work -= iteration.visit()
         return True
 
-    def saved(self, problem: Problem, state: State) -> Arrays:
-        """Its arrays, and what the site keeps."""
-        there = problem.site.saved(self.method, problem, state)
-        return state.arrays | {THERE + name: array for name, array in there.items()}
+    def saved_there(self, problem: Problem, state: State) -> Arrays:
+        """As the site says."""
+        return problem.site.saved(self.method, problem, state)
 
-    def resumed(self, problem: Problem, arrays: Arrays) -> State:
-        """The state of arrays that were read from a file; ValueError if they can be no run's."""
-        there = {k.removeprefix(THERE): v for k, v in arrays.items() if k.startswith(THERE)}
-        state = super().resumed(
-            problem, {k: v for k, v in arrays.items() if not k.startswith(THERE)}
-        )
-        site, about = problem.site, self.about(problem)
-        return replace(state, there=site.resumed(self.method, problem, about, there))
+    def resumed_there(self, problem: Problem, arrays: Arrays) -> Any:
+        """As the site takes it back."""
+        return problem.site.resumed(self.method, problem, self.about(problem), arrays)
 
 
 def check_features(what: str, problem: Problem) -> None:

@@ -66,6 +66,7 @@ _CLUSTER = (
 )
 _IN_MEMORY = "it takes rows in memory: "
 _KEPT = ("warm_start", "prune", "checkpoint", "resume", "patience")
+_KEPT_BY_DUALS = ("warm_start", "prune", "patience")
 
 # The words of a refusal, by site and option.
 _REFUSED: Mapping[str, Mapping[str, str]] = MappingProxyType(
@@ -75,7 +76,7 @@ _REFUSED: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "partial_fit": _IN_MEMORY + "give it one block after the other",
         },
         "device": {
-            **dict.fromkeys((*_KEPT, "multi_class"), _DEVICE),
+            **dict.fromkeys((*_KEPT_BY_DUALS, "multi_class"), _DEVICE),
             "partial_fit": _IN_MEMORY + "leave device out",
         },
         "cluster": {

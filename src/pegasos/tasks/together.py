@@ -74,7 +74,8 @@ class Together:
                 self.ended = "max_time"
                 return
             began = time.perf_counter()
-            outcome = self.training.run(self.lanes_of(cells))
+            c, fold = cells[0]
+            outcome = self.training.of(f"{c}-{fold}").run(self.lanes_of(cells))
             if outcome.stop_reason in _ENDS or self.rows.error is not None:
                 self.ended = "cluster_failed" if self.rows.error else outcome.stop_reason
                 return

@@ -21,6 +21,13 @@ def is_device_array(X: Any) -> bool:
     return where is not None and int(where()[0]) != _CPU
 
 
+def kind_of_device(X: Any, device: Any) -> str | None:
+    """The kind of device that a fit happens on, as its checkpoint says it; None: in memory."""
+    if device is not None:
+        return str(device).partition(":")[0]
+    return "cuda" if is_device_array(X) else None
+
+
 def gpu_part(name: str) -> Any:
     """A module of ``pegasos.gpu``; raises ImportError with what to install."""
     try:

@@ -15,6 +15,7 @@ from pegasos.run.checkpoint.errors import CheckpointError
 from pegasos.util import sparse, threads
 from pegasos.util.atomic import atomic_write
 from pegasos.util.checksums import of_arrays, of_rows
+from pegasos.util.devices import to_host
 
 NAME = "manifest.json"
 _FORMAT, _VERSION = "pegasos checkpoint", 7
@@ -44,7 +45,8 @@ def fingerprint(X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
     """The shape of the data, and a checksum of each part."""
     by_blocks = None if sparse.issparse(X) else getattr(X, "parts", None)
     if by_blocks is None and not sparse.issparse(X):
-        X = np.asarray(X)
+        X = np.asarray(to_host(X))
+    y, sample_weight = to_host(y), to_host(sample_weight)
     return {
         "rows": int(X.shape[0]),
         "features": int(X.shape[1]),
@@ -154,6 +156,11 @@ def _words(name: str, known: Any, here: Any) -> str:
         return f"{name} has other values"
     if name == "cv":
         return "cv makes other folds (a splitter needs a random_state)"
+    if name == "device":
+        then, now = (
+            "in memory" if one is None else f"on a device ({one})" for one in (known, here)
+        )
+        return f"it ran {then}, and here rows are {now}"
     if name == "start":
         return "warm_start begins elsewhere"
     if name == "cores":

@@ -1,14 +1,22 @@
-"""Arrays from anywhere as tensors on a device, without copies where they are there already."""
+"""Arrays from anywhere as tensors on a device, without copies if they are there, and back."""
 
 from __future__ import annotations
 
+import importlib
 import warnings
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+
+from pegasos.state import Arrays, expect
+
+if TYPE_CHECKING:
+    from pegasos.run.outcome import Outcome
 
 FLOATS = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
 """Numbers that rows are trained on as they are."""
@@ -85,3 +93,43 @@ def rows_tensor(X: Any) -> Tensor:
 def sent(values: NDArray[Any], device: torch.device) -> Tensor:
     """A small array of the host's as a tensor on the device; nobody waits until it is there."""
     return torch.from_numpy(np.array(values)).to(device, non_blocking=True)
+
+
+def host(tensor: Tensor) -> NDArray[Any]:
+    """A tensor as an array of the host's: waits until it is there."""
+    return np.asarray(tensor.cpu().numpy())
+
+
+def refill(tensors: Mapping[str, Tensor], arrays: Arrays) -> None:
+    """Write arrays that were read from a file over tensors; ValueError if they are not alike."""
+    expect(arrays.keys() == tensors.keys(), f"has {sorted(arrays)}, not {sorted(tensors)}")
+    for name, tensor in tensors.items():
+        found = torch.from_numpy(arrays[name])
+        expect(
+            found.shape == tensor.shape and found.dtype == tensor.dtype,
+            f"{name} has the type {found.dtype} and the shape {tuple(found.shape)}, "
+            f"not {tensor.dtype} and {tuple(tensor.shape)}",
+        )
+        tensor.copy_(found)
+
+
+def like(X: Any) -> Callable[[Any], Any]:
+    """What turns tensors and NumPy arrays into arrays like X, on its device."""
+    if isinstance(X, Tensor):
+        device = X.device
+        return lambda value: torch.as_tensor(value).to(device)
+    if not isinstance(X, np.ndarray) and hasattr(X, "__dlpack__"):
+        module = importlib.import_module(type(X).__module__.split(".")[0])
+        kind, number = X.__dlpack_device__()
+        device = torch.device("cuda", number) if int(kind) == 2 else torch.device("cpu")
+        return lambda value: module.from_dlpack(torch.as_tensor(value).to(device))
+    return lambda value: value.cpu().numpy() if isinstance(value, Tensor) else value
+
+
+def returned_like(X: Any, outcome: Outcome, duals: Tensor | None) -> Outcome:
+    """The outcome with arrays like X, and the duals, if they were kept."""
+    turn = like(X)
+    found = outcome.duals if duals is None else turn(duals.T)
+    if isinstance(X, np.ndarray) or not hasattr(X, "__dlpack__"):
+        return replace(outcome, duals=found)
+    return replace(outcome, W=turn(outcome.W), b=turn(outcome.b), duals=found)

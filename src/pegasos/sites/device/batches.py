@@ -21,7 +21,7 @@ from pegasos.sites.device.lanes import Duals, costs_of, lanes_of, rows_of
 from pegasos.sites.device.products import products, sums
 from pegasos.sites.method import Floats, Kept
 from pegasos.sites.policy import Policy
-from pegasos.state import COUNTS, Field, State
+from pegasos.state import COUNTS, Arrays, Field, State, expect
 
 _SHARE, _LARGEST = 256, 65_536  # a batch is a 256th of the rows, and at most so many
 
@@ -39,8 +39,21 @@ class BatchRun(Stays):
         self.errors = torch.zeros(lanes.y.shape, dtype=torch.int32, device=lanes.device)
         self.draws = torch.zeros(problem.n, dtype=torch.int32, device=lanes.device)
         self.random = torch.Generator(lanes.device).manual_seed(seed)
-        self.order: Tensor | None = None  # of this epoch
+        shuffled = solver.sampling == "permute"
+        self.order = torch.arange(problem.n if shuffled else 0, device=lanes.device)  # of an epoch
         self.set_lanes(problem)
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Weights, what the duals are made of, and the order."""
+        tensors = {"W": self.W, "errors": self.errors, "draws": self.draws, "order": self.order}
+        return tensors if self.total is None else tensors | {"total": self.total}
+
+    def check(self) -> None:
+        """Rows err when they are drawn, and are drawn in an order."""
+        within = (self.errors >= 0) & (self.errors <= self.draws)
+        expect(bool(within.all()), "rows erred that were not drawn")
+        every = torch.arange(len(self.order), device=self.order.device)
+        expect(torch.equal(self.order.sort().values, every), "its order is none of the rows")
 
     def set_lanes(self, problem: Problem) -> None:
         """Numbers of the lanes, brought to the device once."""
@@ -136,7 +149,7 @@ class Batches(Policy):
             if self.solver.sampling == "iid":
                 chosen = torch.randint(0, n, (last - first,), **options)
             else:
-                if first == 0 or run.order is None:
+                if first == 0:
                     run.order = torch.randperm(n, **options)
                 chosen = run.order[first:last]
         return cast(Any, X)[chosen], y[:, chosen], run.costs[:, chosen], chosen
@@ -146,6 +159,17 @@ class Batches(Policy):
         if size == 1:
             return max(1, min(_LARGEST, n // _SHARE))
         return n if size == "all" else int(size)
+
+    def saved_there(self, problem: Problem, state: State) -> Arrays:
+        """All that stays."""
+        run: BatchRun = state.there
+        return run.saved()
+
+    def resumed_there(self, problem: Problem, arrays: Arrays) -> BatchRun:
+        """A run that goes on."""
+        run = BatchRun(problem, self.solver, 0)
+        run.resume(arrays)
+        return run
 
     def weights(self, problem: Problem, state: State, give_up: GiveUp = never) -> Floats:
         """W, or the mean of it over the steps."""

@@ -8,19 +8,19 @@ is begun before.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from pegasos.sites.device import kernels
-from pegasos.sites.device.arrays import sent
+from pegasos.sites.device.arrays import host, sent
 from pegasos.sites.device.csr import CsrRows
 from pegasos.sites.device.formulas import formulas_for
-from pegasos.sites.device.fused import FusedPasses, host
+from pegasos.sites.device.fused import FusedPasses, Stays
 from pegasos.sites.device.gram import add_some, drawn
-from pegasos.sites.device.newton_rows import NewtonRows, NewtonRun
+from pegasos.sites.device.newton_rows import NEAR, NewtonRows, NewtonRun
 from pegasos.sites.device.products import AnyRows, products, row_kernels, sums
 from pegasos.sites.method import About, Bools, Floats, Kept, RowMethod
 
@@ -34,6 +34,7 @@ _MOST = 0.8  # share of rows above which those that change are not picked out
 class NewtonPasses(FusedPasses):
     """Those over the sample, over the rows that are near the kink, or over all."""
 
+    stays: ClassVar[type[Stays]] = NewtonRun
     # Estimates are exact, and a certificate that is refused costs as much as several iterations.
     worth_certifying: ClassVar[float] = 1.0
 
@@ -41,13 +42,15 @@ class NewtonPasses(FusedPasses):
         """Go on with the state of a run."""
         super().__init__(problem, method, state, about)
         self.run: NewtonRun = state.there
-        self.sum = state.arrays["sums"][-1]
+        arrays = state.arrays
+        self.sum, self.totals, self.w, self.b = (
+            arrays["sums"][-1],
+            arrays["totals"],
+            arrays["w"],
+            arrays["b"],
+        )
+        self.to = arrays["direction"]
         self.added: tuple[float, float | None] = 0.0, None  # to the diagonal, and to its last entry
-
-    @classmethod
-    def begin(cls, problem: Problem, about: About, seed: int) -> NewtonRun:
-        """Slacks of w = 0."""
-        return NewtonRun(problem, seed, int(about["every"]))
 
     def restart(self) -> None:
         """The slacks of all rows become those of w = 0, and what is along next is w."""
@@ -61,11 +64,11 @@ class NewtonPasses(FusedPasses):
 
     def astray(self, done: bool) -> bool:
         """Where only near rows were looked at, and that does not do any more."""
-        return self.run.near is not None and (done or self.run.astray())
+        return self.run.astray() or (done and self.run.kind == NEAR)
 
     def look_again(self) -> bool:
         """A certificate has looked at all rows, and the run goes on from there."""
-        if self.run.near is None:
+        if self.run.kind != NEAR:
             return False
         self.run.fresh()
         return True
@@ -74,18 +77,15 @@ class NewtonPasses(FusedPasses):
         """Fill in the products with (dw, db), and look at the whole step."""
         run = self.run
         if run.due:
-            run.due, run.moving = False, (dw.copy(), db)
             return {}
-        if every == 1:
-            run.take_near()
-        rows = run.rows(every)
+        run.take_near(self.totals)
+        rows = run.hand
         weights = sent(dw[None, :-1], rows.slack.device)
         for first, last, X in rows.blocks():
             products(X, weights, exact=False, out=rows.along[None, first:last])
         shift = self._shift(dw, db)
         if shift:
             rows.along.add_(shift)
-        run.direction = dw.copy(), db
         run.looked = _looked(rows, 1.0, run.width)
         return {}
 
@@ -94,18 +94,19 @@ class NewtonPasses(FusedPasses):
         run = self.run
         looked, run.looked = run.looked, None
         if looked is None or (step, width) != (1.0, run.width):
-            looked = _looked(run.rows(every), step, width)
-        return {"line": run.seen_along(host(looked))}
+            looked = _looked(run.hand, step, width)
+        whole = -float(self.sum @ self.to[:-1] + self.totals[3] * float(self.to[-1]))
+        return {"line": run.seen_along(host(looked), whole)}
 
     def point(
         self, every: int, step: float, before: float, width: float, constant: float
     ) -> dict[str, Floats]:
         """Step, then look at the rows: the change of sum a y x is added to the run's sums."""
         run = self.run
-        rows = run.rows(every)
-        total = None if run.moving is None else self._looked_at(rows, width)
+        rows = run.hand
+        total = self._looked_at(rows, width) if run.due else None
         look = formulas_for(rows.slack, "newton").smoothed_point
-        reach = run.reach_of(width, rows.fixed.loss) if run.near is None else 0.0
+        reach = run.reach_of(width, rows.fixed.loss)
         change, curved, totals = look(
             rows.slack, rows.along, rows.norms, rows.fixed, step, before, width, reach
         )
@@ -121,14 +122,13 @@ class NewtonPasses(FusedPasses):
         all_of_it = [added if total is None else total, self.problem.bias * shift, totals]
         found = host(torch.cat(all_of_it))
         self.sum += found[:-6]
-        return {"totals": run.stepped(step, width, reach, self.sum, found[-6:])}
+        return {"totals": run.stepped(step, width, reach, found[-6:])}
 
     def _looked_at(self, rows: NewtonRows, width: float) -> Tensor:
         """Fill in the products of all rows with w; the sum of a y x there."""
-        w, b = cast(tuple[Floats, float], self.run.moving)
-        self.run.moving = None
-        shift = self._shift(w, b)
-        look = self.run.look_at_all(w[:-1], shift, width)
+        self.run.due = False
+        shift = self._shift(self.w, float(self.b[0]))
+        look = self.run.look_at_all(self.w[:-1], shift, width)
         torch.add(look.margins, shift, out=rows.along)
         return look.sum
 

@@ -13,12 +13,11 @@ from torch import Tensor
 
 from pegasos.certificate import Floats
 from pegasos.problem import Problem
-from pegasos.sites.device.arrays import sent
+from pegasos.sites.device.arrays import returned_like, sent
 from pegasos.sites.device.labels import check_sides, classes_of, weights_of
 from pegasos.sites.device.loading import rows_on_device
 from pegasos.sites.device.problem import device_problem
 from pegasos.sites.device.products import products
-from pegasos.sites.device.results import returned_like
 from pegasos.sites.device.rows import DeviceRows
 from pegasos.sites.placed import Choose, Dealt, Fold, Folds, HeldOut, Placed
 from pegasos.util.arguments import check_scaling_range, regularization

@@ -8,23 +8,25 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from pegasos.certificate import GapSums
 from pegasos.sites.base import Begun, Site
 from pegasos.sites.costs import PassCosts
-from pegasos.sites.device.arrays import sent
+from pegasos.sites.device.arrays import host, refill, sent
 from pegasos.sites.device.batches import Batches
 from pegasos.sites.device.certify import gap_sums
 from pegasos.sites.device.csr import CsrRows
-from pegasos.sites.device.fused import FusedPasses
+from pegasos.sites.device.fused import FusedPasses, Stays
 from pegasos.sites.device.interior import InteriorPasses
-from pegasos.sites.device.lanes import Duals, Lanes
+from pegasos.sites.device.lanes import Duals, Lanes, fixed_of
 from pegasos.sites.device.newton import NewtonPasses
 from pegasos.sites.device.rows import DeviceRows
-from pegasos.sites.method import About, Floats, Kept, RowMethod
+from pegasos.sites.method import About, Arrays, Floats, Kept, RowMethod
 from pegasos.sites.passes import Passes
 from pegasos.sites.policy import Policy
+from pegasos.state import expect
 
 if TYPE_CHECKING:
     from pegasos.problem import Problem
@@ -37,6 +39,8 @@ FUSED: Mapping[str, type[FusedPasses]] = MappingProxyType(
 
 WALKS = MappingProxyType({"pegasos": Batches})
 """How walks over rows combine here, by the solver's name."""
+
+_LARGEST = torch.finfo(torch.float64).max
 
 # On fewer rows Newton's steps are short; lanes beyond a few InteriorPoint takes all at once.
 COSTS = PassCosts(newton_rows=64, newton_lanes=4, interior_epochs=60.0)
@@ -110,7 +114,31 @@ class DeviceSite(Site):
 
     def begin(self, method: RowMethod, problem: Problem, about: About, seed: int) -> Begun:
         """Everything stays."""
-        return {}, FUSED[method.name].begin(problem, about, seed)
+        return {}, FUSED[method.name].stays(problem, about, seed)
+
+    def saved(self, method: RowMethod, problem: Problem, state: Kept) -> Arrays:
+        """All that stays."""
+        found: Arrays = state.there.saved()
+        return found
+
+    def resumed(self, method: RowMethod, problem: Problem, about: About, arrays: Arrays) -> Stays:
+        """A run that goes on."""
+        run = FUSED[method.name].stays(problem, about, 0)
+        run.resume(arrays)
+        return run
+
+    def memory(self) -> Arrays:
+        """The duals of the last certificates, if they are wanted."""
+        return {} if self.lanes.kept is None else {"duals": host(self.lanes.kept)}
+
+    def remember(self, problem: Problem, arrays: Arrays) -> None:
+        """They have to be feasible."""
+        if self.lanes.kept is not None:
+            refill({"duals": self.lanes.kept}, arrays)
+            y, c, loss = fixed_of(problem)
+            duals = self.lanes.kept
+            right = torch.where(y != 0, loss.boxed(duals.clamp(0.0, _LARGEST), c), 0.0)
+            expect(torch.equal(duals, right), "duals are not feasible")
 
     def passes(
         self, method: RowMethod, problem: Problem, state: Kept, about: About, *,
