@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -15,6 +16,7 @@ from pegasos.problem import make_problem
 from pegasos.run.driver import run
 from pegasos.run.limits import Limits
 from pegasos.run.options import RunOptions
+from pegasos.run.side_by_side import run_any
 from pegasos.sites.chunk_rows import ChunkRows
 from pegasos.sites.memory import Memory
 from pegasos.solvers import choice_of
@@ -30,9 +32,12 @@ def points(n, d, seed, lanes=1):
     return X, y.astype(np.int8)
 
 
-def trained(problem, solver=None, tol=1e-9, **options):
-    choice = choice_of(solver, problem, tol)
-    return run(problem, choice, RunOptions(tol=tol, limits=Limits(), seed=3, **options))
+def options(tol, **more):
+    return RunOptions(tol=tol, limits=Limits(), seed=3, **more)
+
+
+def trained(problem, solver=None, tol=1e-9, **more):
+    return run(problem, choice_of(solver, problem, tol), options(tol, **more))
 
 
 # Membership.
@@ -244,7 +249,8 @@ def test_several_lanes_with_a_balance_agree_with_scikit_learn():
     shares = np.array([0.1025, 0.3025, 0.6025])  # 200 times that is between numbers: one b is best
     problem = make_problem(X, np.ones((200, 3)), C=1.0, intercept="free",
                            targets=np.zeros(200), balance=200 * shares)  # fmt: skip
-    outcome = trained(problem, tol=1e-9)
+    plan = partial(choice_of, None, tol=1e-9)
+    outcome = run_any(problem, lambda part: (plan(part), 1e-9), None, options(1e-9))
     assert outcome.stop_reason == "converged"
     for k, nu in enumerate(shares):
         peer = svm.OneClassSVM(kernel="linear", nu=nu, tol=1e-10).fit(X)
