@@ -10,9 +10,8 @@ and s = lam N (given lam) or s = 1/C (given C):
 with phi the loss and g its conjugate (``pegasos.losses``): c_i max(0, .) and o_i a_i, for
 0 <= a_i <= c_i, of the hinge. The offset o is 1 for classes; with targets, it is the row's target.
 
-The balance tau is 0 but for problems of the kind of one class: rows of one side with offsets of 0,
-b = -rho, and P = 1/N [ s/2 |w|^2 - tau rho + sum_i c_i max(0, rho - w.x_i) ]. P and D may be below
-0 there, and a = 0 is not feasible.
+The balance tau is 0 but for problems of the kind of one class: one side, offsets of 0, b = -rho,
+P = 1/N [ s/2 |w|^2 - tau rho + sum_i c_i max(0, rho - w.x_i) ]. There, P and D may be below 0.
 """
 
 from __future__ import annotations
