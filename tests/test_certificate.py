@@ -197,17 +197,9 @@ def test_certificate_equals_the_formulas(mode):
 def best_intercept(products, y, c, loss="hinge"):
     ones, rows = np.ones(1), _core.Rows.dense(np.zeros((len(y), 1)), 0.0)
     problem = _core.Problem(
-        rows,
-        y[:, None],
-        c[:, None],
-        ones,
-        ones,
-        ones,
-        ones,
-        np.zeros(len(y)),
-        named(loss).core,
-        1,
-    )
+        rows, labels=y[:, None], weight=c[:, None], positive=ones, negative=ones, s=ones, lam=ones,
+        squared_norms=np.zeros(len(y)), loss=named(loss).name, threads=1,
+    )  # fmt: skip
     b, sums = np.zeros(1), np.zeros((1, len(_core.GAP_SUMS)))
     _core.best_intercepts(problem, products[:, None], b, sums)
     return float(b[0])

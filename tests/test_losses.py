@@ -11,7 +11,7 @@ from sklearn.base import clone
 from tests.common.toys import toy
 
 import pegasos
-from pegasos import _core, losses
+from pegasos import losses
 from pegasos.certificate import certify
 from pegasos.losses import LOSSES, Hinge, SquaredHinge, named
 from pegasos.problem import lanes_over, make_problem
@@ -80,8 +80,9 @@ def test_a_row_that_costs_nothing_has_no_dual(loss):
 
 def test_every_loss_has_its_name_and_its_core():
     assert [named(name) for name in ("hinge", "squared_hinge")] == [Hinge(), SquaredHinge()]
-    assert {loss.core for loss in EVERY} == {_core.Loss.HINGE, _core.Loss.SQUARED_HINGE}
+    X, y = rows(6, 2, 0)
     for loss in EVERY:
+        assert make_problem(X, y[:, None], C=1.0, loss=loss).loss is loss  # the core knows it
         assert named(loss) is loss
         assert pickle.loads(pickle.dumps(loss)) == loss  # as it travels to workers
     assert pegasos.losses is losses
@@ -89,7 +90,7 @@ def test_every_loss_has_its_name_and_its_core():
 
 @pytest.mark.parametrize("wrong", ["log", "Hinge", None, 1, Hinge])
 def test_other_names_are_refused(wrong):
-    with pytest.raises(ValueError, match="loss must be 'hinge' or 'squared_hinge'"):
+    with pytest.raises(ValueError, match=f"loss must be {' or '.join(map(repr, losses.LOSSES))}"):
         named(wrong)
 
 
@@ -154,7 +155,8 @@ def in_units(problem, unit, targets=None):
     return lanes_over(
         problem.rows, problem.labels, problem.weight, more * problem.positive,
         more * problem.negative, problem.s, problem.total_weight, problem.intercept, problem.loss,
-        problem.threads, problem.site, targets, np.full(problem.lanes, unit),
+        problem.threads, site=problem.site, targets=targets, unit=np.full(problem.lanes, unit),
+        members=problem.members,
     )  # fmt: skip
 
 

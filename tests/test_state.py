@@ -130,9 +130,9 @@ def test_states_of_solvers_resume_and_close_ranks(solver, rows):
     problem = _problem(solver, rows)
     state = solver.start(problem, 3)
     solver.advance(problem, state, work=1 << 40, stop_seen=700, stop_steps=1 << 40)
-    again = solver.resumed(problem, state.arrays).arrays
-    assert again.keys() == state.arrays.keys()
-    assert all(again[name] is array for name, array in state.arrays.items())
+    resumed = solver.resumed(problem, state.arrays).arrays
+    assert resumed.keys() == state.arrays.keys()
+    assert all(resumed[name] is array for name, array in state.arrays.items())
     if problem.lanes > 1:
         keep = np.array([0, 3])
         fewer = problem.take(keep)

@@ -101,47 +101,71 @@ std::tuple<std::string, std::int64_t, std::int64_t> check(const PyRows& self, st
   return {defect_name(finding.defect), finding.row, finding.column};
 }
 
-using Strided = nb::ndarray<const double, nb::ndim<2>, nb::device::cpu>;
+using Floats = In<double, nb::ndim<1>>;
+// Of rows x lanes, with any strides.
+template <class... V>
+using Strided = nb::ndarray<V..., nb::ndim<2>, nb::device::cpu>;
+using AnyTargets = Strided<nb::ro>;
 
-PyProblem make_problem(const PyRows& rows, const In<std::int8_t, nb::ndim<2>>& labels,
-                       const std::optional<Strided>& weight,
-                       const In<double, nb::ndim<1>>& positive,
-                       const In<double, nb::ndim<1>>& negative, const In<double, nb::ndim<1>>& s,
-                       const In<double, nb::ndim<1>>& lam,
-                       const In<double, nb::ndim<1>>& squared_norms, Loss loss,
-                       std::int64_t threads, const std::optional<Strided>& targets,
-                       const std::optional<In<double, nb::ndim<1>>>& unit, nb::object rows_object) {
-  ProblemView view{.rows = rows.rows};
-  view.loss = loss;
+Loss loss_named(const std::string& wanted) {
+  for (const auto& [loss, name] : kLosses) {
+    if (wanted == name) return loss;
+  }
+  throw std::invalid_argument("unknown loss " + wanted);
+}
+
+Targets checked_targets(const AnyTargets& array, std::int64_t n, std::int64_t lanes) {
+  Targets targets{.row_stride = array.stride(0), .lane_stride = array.stride(1)};
+  const void* values = checked("targets", array, {n, lanes});
+  if (array.dtype() == nb::dtype<double>()) {
+    targets.wide = static_cast<const double*>(values);
+  } else if (array.dtype() == nb::dtype<float>()) {
+    targets.narrow = static_cast<const float*>(values);
+  } else {
+    throw std::invalid_argument("targets must be float32 or float64");
+  }
+  return targets;
+}
+
+PyProblem make_problem(const PyRows& rows, const Strided<const std::int8_t>& labels,
+                       const std::optional<Strided<const double>>& weight, const Floats& positive,
+                       const Floats& negative, const Floats& s, const Floats& lam,
+                       const Floats& squared_norms, const std::string& loss, std::int64_t threads,
+                       const std::optional<AnyTargets>& targets, const std::optional<Floats>& unit,
+                       const std::optional<Strided<const std::int8_t>>& members,
+                       const std::optional<Floats>& balance) {
+  const std::int64_t n = rows.rows.n();
+  const auto lanes = static_cast<std::int64_t>(labels.shape(1));
   if (threads < 1) throw std::invalid_argument("threads must be positive");
+  if (lanes < 1) throw std::invalid_argument("labels has no lane");
+  ProblemView view{.rows = rows.rows};
+  view.loss = loss_named(loss);
   view.threads = threads;
-  view.lanes = static_cast<std::int64_t>(labels.shape(1));
-  if (view.lanes < 1) throw std::invalid_argument("labels has no lane");
-  view.labels = checked("labels", labels, {rows.rows.n(), view.lanes});
-  view.positive = checked("positive", positive, {view.lanes});
-  view.negative = checked("negative", negative, {view.lanes});
-  view.s = checked("s", s, {view.lanes});
-  view.lam = checked("lam", lam, {view.lanes});
-  view.squared_norms = checked("squared_norms", squared_norms, {rows.rows.n()});
-  std::vector<nb::object> owners{std::move(rows_object), nb::cast(labels), nb::cast(positive),
-                                 nb::cast(negative),     nb::cast(s),      nb::cast(lam),
-                                 nb::cast(squared_norms)};
+  view.lanes = lanes;
+  view.sides.labels = checked("labels", labels, {n, lanes});
+  view.sides.row_stride = labels.stride(0);
+  view.sides.lane_stride = labels.stride(1);
+  view.positive = checked("positive", positive, {lanes});
+  view.negative = checked("negative", negative, {lanes});
+  view.s = checked("s", s, {lanes});
+  view.lam = checked("lam", lam, {lanes});
+  view.squared_norms = checked("squared_norms", squared_norms, {n});
+  view.unit = checked_or_null("unit", unit, {lanes});
+  view.balance = checked_or_null("balance", balance, {lanes});
   if (weight) {
-    view.weight = checked("weight", *weight, {rows.rows.n(), view.lanes});
+    view.weight = checked("weight", *weight, {n, lanes});
     view.weight_row_stride = weight->stride(0);
     view.weight_lane_stride = weight->stride(1);
-    owners.push_back(nb::cast(*weight));
   }
-  if (targets) {
-    view.targets = checked("targets", *targets, {rows.rows.n(), view.lanes});
-    view.target_row_stride = targets->stride(0);
-    view.target_lane_stride = targets->stride(1);
-    owners.push_back(nb::cast(*targets));
+  if (targets) view.targets = checked_targets(*targets, n, lanes);
+  if (members) {
+    view.sides.members = checked("members", *members, {n, lanes});
+    view.sides.member_row_stride = members->stride(0);
+    view.sides.member_lane_stride = members->stride(1);
   }
-  if (unit) {
-    view.unit = checked("unit", *unit, {view.lanes});
-    owners.push_back(nb::cast(*unit));
-  }
+  std::vector<nb::object> owners;
+  const auto own = [&](const auto&... arrays) { (owners.push_back(nb::cast(arrays)), ...); };
+  own(labels, weight, positive, negative, s, lam, squared_norms, targets, unit, members, balance);
   return {view, std::move(owners)};
 }
 
@@ -199,27 +223,26 @@ void bind_rows(nb::module_& m) {
            nb::arg("threads"),
            "Write w_k . x of all rows; returns a row with a column out of range, or -1.");
 
-  nb::enum_<Loss>(m, "Loss", "What a row loses by its margin.")
-      .value("HINGE", Loss::hinge)
-      .value("SQUARED_HINGE", Loss::squared_hinge);
   nb::class_<PyProblem>(m, "Problem", "K binary problems over the same rows.")
       .def(
           "__init__",
-          [](PyProblem* self, nb::object rows, const In<std::int8_t, nb::ndim<2>>& labels,
-             const std::optional<Strided>& weight, const In<double, nb::ndim<1>>& positive,
-             const In<double, nb::ndim<1>>& negative, const In<double, nb::ndim<1>>& s,
-             const In<double, nb::ndim<1>>& lam, const In<double, nb::ndim<1>>& squared_norms,
-             Loss loss, std::int64_t threads, const std::optional<Strided>& targets,
-             const std::optional<In<double, nb::ndim<1>>>& unit) {
-            new (self) PyProblem(make_problem(nb::cast<const PyRows&>(rows), labels, weight,
-                                              positive, negative, s, lam, squared_norms, loss,
-                                              threads, targets, unit, rows));
+          [](PyProblem* self, const PyRows& rows, const Strided<const std::int8_t>& labels,
+             const std::optional<Strided<const double>>& weight, const Floats& positive,
+             const Floats& negative, const Floats& s, const Floats& lam,
+             const Floats& squared_norms, const std::string& loss, std::int64_t threads,
+             const std::optional<AnyTargets>& targets, const std::optional<Floats>& unit,
+             const std::optional<Strided<const std::int8_t>>& members,
+             const std::optional<Floats>& balance) {
+            new (self) PyProblem(make_problem(rows, labels, weight, positive, negative, s, lam,
+                                              squared_norms, loss, threads, targets, unit, members,
+                                              balance));
           },
-          nb::arg("rows"), nb::arg("labels").noconvert(), nb::arg("weight").noconvert().none(),
-          nb::arg("positive").noconvert(), nb::arg("negative").noconvert(),
-          nb::arg("s").noconvert(), nb::arg("lam").noconvert(),
+          nb::keep_alive<1, 2>(), nb::arg("rows"), nb::kw_only(), nb::arg("labels").noconvert(),
+          nb::arg("weight").noconvert().none(), nb::arg("positive").noconvert(),
+          nb::arg("negative").noconvert(), nb::arg("s").noconvert(), nb::arg("lam").noconvert(),
           nb::arg("squared_norms").noconvert(), nb::arg("loss"), nb::arg("threads"),
-          nb::arg("targets").noconvert() = nb::none(), nb::arg("unit").noconvert() = nb::none());
+          nb::arg("targets").noconvert() = nb::none(), nb::arg("unit").noconvert() = nb::none(),
+          nb::arg("members").noconvert() = nb::none(), nb::arg("balance").noconvert() = nb::none());
 }
 
 }  // namespace binding

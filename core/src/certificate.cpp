@@ -63,9 +63,9 @@ void add_rows_of(L loss, const ProblemView& problem, const GapPass& pass, const 
   std::vector<double> negative(static_cast<std::size_t>(width));
 
   for (int64_t row = part.lo; row < part.hi; ++row) {
-    const std::int8_t* labels = problem.labels + row * lanes;
-    const auto is_label = [](std::int8_t y) { return y != 0; };
-    if (std::none_of(labels + first, labels + part.lanes.last, is_label)) {
+    int64_t met = first;
+    while (met < part.lanes.last && problem.side(row, met) == 0) ++met;
+    if (met == part.lanes.last) {
       if (pass.products != nullptr) {
         double* out = pass.products + (row - pass.lo) * lanes;
         std::fill(out + first, out + part.lanes.last, 0.0);

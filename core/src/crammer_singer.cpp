@@ -93,9 +93,10 @@ class JointRun {
 
   // The class of a row; -1 for a row that takes no part.
   int64_t class_of(int64_t row) const {
-    const std::int8_t* labels = problem_.labels + row * problem_.lanes;
-    const std::int8_t* own = std::find(labels, labels + problem_.lanes, std::int8_t{1});
-    return own == labels + problem_.lanes ? -1 : own - labels;
+    for (int64_t k = 0; k < problem_.lanes; ++k) {
+      if (problem_.side(row, k) == 1) return k;
+    }
+    return -1;
   }
 
   // Moves the duals of a row; true if it may leave the list.

@@ -92,7 +92,7 @@ class Move {
     const int64_t newest = slots_[0];
     const int64_t next = slots_[kSpanSlots - 1];
     sum_of(newest) = kernels_.change(n_, at_.a, a[0]);
-    if (problem_.targets != nullptr) sum_of(newest) = worth(a[0]);
+    if (problem_.targets.given()) sum_of(newest) = worth(a[0]);
     balance_of(newest) = balance(a[0]);
     SpanProducts products{};
     kernels_.change_and_products(features_, at_.w, w, count_, products);
@@ -137,7 +137,7 @@ class Move {
   // Sum a y; without a free intercept it is not asked for.
   double balance(const double* a) const {
     double sum = 0.0;
-    for (int64_t i = 0; at_.b != nullptr && i < n_; ++i) sum += a[i] * problem_.labels[i];
+    for (int64_t i = 0; at_.b != nullptr && i < n_; ++i) sum += a[i] * problem_.side(i, 0);
     return sum;
   }
 

@@ -51,7 +51,8 @@ class Visitor {
     problem_.rows.prefetch(row);
     const std::int64_t at = row * problem_.lanes + first_;
     __builtin_prefetch(state_.duals + at, 1, 2);
-    __builtin_prefetch(problem_.labels + at, 0, 2);
+    const Sides& sides = problem_.sides;
+    __builtin_prefetch(sides.labels + row * sides.row_stride + first_ * sides.lane_stride, 0, 2);
     __builtin_prefetch(problem_.squared_norms + row, 0, 2);
   }
 

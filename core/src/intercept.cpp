@@ -35,6 +35,21 @@ class Lane {
   }
 
   double size() const { return problem_.size(lane_); }
+  double tau() const { return problem_.tau(lane_); }
+
+  // How the losses change in b, and how that does, at b.
+  struct Slope {
+    double slope, curvature;
+  };
+  Slope along(double b) const {
+    CompensatedSum slope, curvature;
+    each([&](double kink, int y, double cost) {
+      const double slack = y * (kink - b);
+      slope.add(-y * loss_.slope(slack, cost, 0.0));
+      curvature.add(loss_.rounded_slope(slack, cost, 0.0, 0.0));
+    });
+    return {slope.total(), curvature.total()};
+  }
 
   BestIntercept at(double b) const {
     const double near = kNear * size();
@@ -84,8 +99,8 @@ struct Bin {
   }
 };
 
-// Of a loss without curvature, the slope in b starts at -(sum of c over y = +1) and rises by c at
-// every kink: b is a weighted quantile. The bracket [lo, hi] of kinks that may be it shrinks by
+// Of a loss without curvature, the slope in b starts at tau - (sum of c over y = +1) and rises by c
+// at every kink: b is a weighted quantile. The bracket [lo, hi] of kinks that may be it shrinks by
 // histograms.
 template <class L>
 double quantile_intercept(const Lane<L>& lane) {
@@ -101,11 +116,11 @@ double quantile_intercept(const Lane<L>& lane) {
     ++count;
   });
   if (count == 0 || !std::isfinite(lo) || !std::isfinite(hi)) return 0.0;
-  const double target = positive.total();
+  const double target = positive.total() - lane.tau();
   // Sums that differ by rounding alone are the same.
   const double slack = 4 * kRoundoff * static_cast<double>(count) * all.total();
-  if (target <= slack) return lo;                // no positive examples: any b below is as good
-  if (all.total() - target <= slack) return hi;  // no negative ones
+  if (target <= slack) return lo;                // nothing holds b up: any below is as good
+  if (all.total() - target <= slack) return hi;  // nothing holds it down
 
   double below = 0.0;  // cost of the kinks left of the bracket
   double next = hi;    // the first kink right of it
@@ -146,7 +161,8 @@ double quantile_intercept(const Lane<L>& lane) {
 }
 
 // Of a curved loss, the slope in b is piecewise linear and increasing: Newton's method inside a
-// bracket ends on the right piece.
+// bracket ends on the right piece. Beyond all kinks only a balance has anything to say: the bracket
+// doubles until it holds the minimum.
 template <class L>
 double newton_intercept(const Lane<L>& lane) {
   double lo = std::numeric_limits<double>::infinity();
@@ -156,19 +172,19 @@ double newton_intercept(const Lane<L>& lane) {
     hi = std::max(hi, kink);
   });
   if (!(std::isfinite(lo) && std::isfinite(hi))) return 0.0;
+  const double tau = lane.tau();
+  double wider = std::max(lane.size(), hi - lo);
+  for (; tau > 0.0 && std::isfinite(lo) && lane.along(lo).slope + tau > 0.0; wider *= 2)
+    lo -= wider;
+  for (; tau < 0.0 && std::isfinite(hi) && lane.along(hi).slope + tau < 0.0; wider *= 2)
+    hi += wider;
   double b = std::clamp(0.0, lo, hi);
   for (int pass = 0; pass < kMostPasses; ++pass) {
-    CompensatedSum slope, curvature;
-    lane.each([&](double kink, int y, double cost) {
-      if (y > 0 ? b < kink : b > kink) {
-        slope.add(cost * (b - kink));
-        curvature.add(cost);
-      }
-    });
-    const double gradient = slope.total();
+    const auto [slope, curvature] = lane.along(b);
+    const double gradient = slope + tau;
     if (gradient == 0.0) return b;
     (gradient > 0.0 ? hi : lo) = b;
-    double step = b - gradient / curvature.total();
+    double step = b - gradient / curvature;
     if (!(step > lo && step < hi)) step = lo + (hi - lo) / 2;
     if (std::abs(step - b) <= 4 * kRoundoff * std::max(lane.size(), std::abs(b))) return step;
     b = step;

@@ -238,19 +238,19 @@ void dual_rows_of(L loss, const RowsView& x, const DualRows& v) {
     Row(x, v.stored[i]).prefetch();
     __builtin_prefetch(v.duals + later, 1, 2);
     __builtin_prefetch(v.squared_norms + later, 0, 2);
-    __builtin_prefetch(v.labels + later, 0, 2);
+    __builtin_prefetch(v.sides.labels + later * v.sides.row_stride, 0, 2);
   };
   for (int64_t i = 0; v.prefetch && i < lead && i < v.count; ++i) prefetch(i);
   for (int64_t i = 0; i < v.count; ++i) {
     if (v.prefetch && i + lead < v.count) prefetch(i + lead);
     const int64_t row = v.rows[i];
-    const int y = v.labels[row];
+    const int y = v.sides.at(row, 0);
     bool settled = true;
     if (y != 0) {
       const Row values(x, v.stored[i]);
       const double factor = y > 0 ? v.positive : v.negative;
       const double cost = v.weight == nullptr ? factor : factor * v.weight[row * v.weight_stride];
-      const double offset = v.targets == nullptr ? 1.0 : v.targets[row * v.target_stride];
+      const double offset = v.targets.at(row, 0);
       const double q = v.squared_norms[row] * v.inverse + v.pull;
       // Else q would be looked up behind the branches of the step, which nobody can predict.
       asm volatile("" ::: "memory");

@@ -21,7 +21,7 @@ struct Classes : ToyProblem {
       }
     }
     std::fill(s.begin(), s.end(), 2.0);
-    view.labels = labels.data();
+    view.sides = {.labels = labels.data(), .row_stride = o.lanes, .lane_stride = 1};
     view.s = s.data();
   }
   double cost_of(int64_t row) const { return cost(row, owns[row]); }

@@ -63,7 +63,7 @@ std::vector<double> random_vector(int64_t size) {
   return out;
 }
 
-constexpr Loss kLosses[] = {Loss::hinge, Loss::squared_hinge};
+constexpr Loss kHinges[] = {Loss::hinge, Loss::squared_hinge};
 
 }  // namespace
 
@@ -97,7 +97,7 @@ TEST(the_gram_matrix_is_that_of_rows_and_constant_in_every_storage) {
 }
 
 TEST(a_point_sums_up_the_slack_form) {
-  for (Loss loss : kLosses) {
+  for (Loss loss : kHinges) {
     CONTEXT("loss " << static_cast<int>(loss));
     const bool squared = loss == Loss::squared_hinge;
     const Toy toy(loss);
@@ -153,7 +153,7 @@ TEST(a_point_sums_up_the_slack_form) {
 }
 
 TEST(a_direction_solves_the_equations_of_its_rows) {
-  for (Loss loss : kLosses) {
+  for (Loss loss : kHinges) {
     CONTEXT("loss " << static_cast<int>(loss));
     const bool squared = loss == Loss::squared_hinge;
     const Toy toy(loss);

@@ -15,9 +15,9 @@ constexpr double kSlacks[] = {-2.0, -0.5, -1e-3, 1e-3, 0.4, 1.0, 2.5};
 // Calls body(loss, cost) for every loss.
 template <class Body>
 void each_loss(const Body& body) {
-  for (Loss loss : {Loss::hinge, Loss::squared_hinge}) {
+  for (const auto& [loss, name] : kLosses) {
     for (double cost : kCosts) {
-      CONTEXT("loss " << static_cast<int>(loss) << ", cost " << cost);
+      CONTEXT(name << ", cost " << cost);
       with_loss(loss, [&](auto one) { body(one, cost); });
     }
   }

@@ -10,7 +10,7 @@ using namespace toy;
 
 namespace {
 
-constexpr Loss kLosses[] = {Loss::hinge, Loss::squared_hinge};
+constexpr Loss kHinges[] = {Loss::hinge, Loss::squared_hinge};
 
 double dual(Loss loss, double slack, double cost, double width) {
   if (loss == Loss::squared_hinge) return 2.0 * cost * std::max(0.0, slack);
@@ -39,7 +39,7 @@ bool in_sample(int64_t row, int64_t every) { return (row / 8) % every == 0; }
 
 TEST(a_newton_point_adds_what_its_rows_amount_to_in_every_storage) {
   for (const Layout& layout : all_layouts()) {
-    for (Loss loss : kLosses) {
+    for (Loss loss : kHinges) {
       for (int64_t every : {1, 3}) {
         CONTEXT(to_string(layout) << " loss " << static_cast<int>(loss) << " every " << every);
         ToyProblem toy({.n = 300,
@@ -115,7 +115,7 @@ TEST(the_first_point_counts_duals_from_nothing) {
 
 TEST(slacks_change_along_a_direction_and_its_derivatives_are_those_of_the_loss) {
   for (const Layout& layout : layouts_of(Value::f32)) {
-    for (Loss loss : kLosses) {
+    for (Loss loss : kHinges) {
       CONTEXT(to_string(layout) << " loss " << static_cast<int>(loss));
       ToyProblem toy({.n = 300, .d = 9, .layout = layout, .weighted = true, .absent = true});
       toy.view.loss = loss;

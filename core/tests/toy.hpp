@@ -252,16 +252,14 @@ struct ToyProblem {
       lam.push_back(s[k] / static_cast<double>(rows));
     }
     view.lanes = o.lanes;
-    view.labels = labels.data();
+    view.sides = {.labels = labels.data(), .row_stride = o.lanes, .lane_stride = 1};
     if (o.weighted) {
       view.weight = weight.data();
       view.weight_row_stride = o.lanes;
       view.weight_lane_stride = 1;
     }
     if (o.shifted) {
-      view.targets = targets.data();
-      view.target_row_stride = o.lanes;
-      view.target_lane_stride = 1;
+      view.targets = {.wide = targets.data(), .row_stride = o.lanes, .lane_stride = 1};
     }
     view.positive = positive.data();
     view.negative = negative.data();

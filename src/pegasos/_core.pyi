@@ -2,7 +2,6 @@
 The C++ core of pegasos: rows, solvers' inner loops, the certificate's sums.
 """
 
-import enum
 from typing import Annotated, Final, overload
 
 import numpy
@@ -49,17 +48,10 @@ class Rows:
         Write w_k . x of all rows; returns a row with a column out of range, or -1.
         """
 
-class Loss(enum.Enum):
-    """What a row loses by its margin."""
-
-    HINGE = 0
-
-    SQUARED_HINGE = 1
-
 class Problem:
     """K binary problems over the same rows."""
 
-    def __init__(self, rows: object, labels: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu', writable=False)] | None, positive: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], negative: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], s: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], lam: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], squared_norms: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], loss: Loss, threads: int, targets: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu', writable=False)] | None = None, unit: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> None: ...
+    def __init__(self, rows: Rows, *, labels: Annotated[NDArray[numpy.int8], dict(shape=(None, None), device='cpu', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu', writable=False)] | None, positive: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], negative: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], s: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], lam: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], squared_norms: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], loss: str, threads: int, targets: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)] | None = None, unit: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, members: Annotated[NDArray[numpy.int8], dict(shape=(None, None), device='cpu', writable=False)] | None = None, balance: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> None: ...
 
 CURSOR_SIZE: int = 4
 

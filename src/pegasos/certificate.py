@@ -8,6 +8,9 @@ is 0; then all of a is scaled by the theta that maximises D(theta a) in the box.
 With a free intercept the repaired duals balance up to rounding only; ``rounding`` covers that at
 the b of the model it belongs to.
 
+Of a problem with a balance tau (``pegasos.problem``) scaling all of a is not valid, and D = 0 is no
+bound. There, duals are moved until sum beta is tau (``repaired``), and D is taken as it is.
+
 Everything here is float64, summed from scratch: nothing is carried over from the solver, nothing
 is clamped, and ``rounding`` bounds what the arithmetic itself can have changed.
 """
@@ -15,7 +18,7 @@ is clamped, and ``rounding`` bounds what the arithmetic itself can have changed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -51,6 +54,8 @@ class Certificate:
     primal: Any  # P of the model: no better than the optimum
     dual: Any  # D of its duals: no worse than the optimum
     rounding: Any  # bound on the error of primal - dual from float64 arithmetic
+    signed: bool = field(default=False, kw_only=True)  # bounds may be below 0: the gap is
+    # relative to the size of the dual
 
     @property
     def gap(self) -> Any:
@@ -59,12 +64,16 @@ class Certificate:
 
     @property
     def relative_gap(self) -> Any:
-        """primal / dual - 1: what ``tol`` is compared with; infinite while dual <= 0."""
-        return relative_gap(np.asarray(self.primal), np.asarray(self.dual))[()]
+        """primal / dual - 1: what ``tol`` is compared with; infinite while dual <= 0.
+
+        If bounds may be below 0 (``signed``), it is gap / abs(dual).
+        """
+        return relative_gap(np.asarray(self.primal), np.asarray(self.dual), signed=self.signed)[()]
 
     def proves(self, tol: float) -> Any:
         """Per lane: is P/D - 1 <= tol, and not by rounding alone (rounding <= tol D)?"""
-        return (self.relative_gap <= tol) & (self.rounding <= tol * np.maximum(self.dual, 0.0))
+        size = np.abs(self.dual) if self.signed else np.maximum(self.dual, 0.0)
+        return (self.relative_gap <= tol) & (self.rounding <= tol * size)
 
     def exhausted(self, tol: float) -> Any:
         """Per lane: has float64 no more to give, the gap being within rounding, or within tol?"""
@@ -80,18 +89,31 @@ class Certificate:
         """That of w = 0 and a = 0, with P as it is there and D = 0: it needs no pass."""
         return cls(objective, np.zeros_like(objective), 8 * UNIT_ROUNDOFF * objective)
 
+    @classmethod
+    def at_start(cls, problem: Problem) -> Certificate:
+        """That of w = 0 and of the duals that a problem starts from."""
+        if problem.balance is None:
+            return cls.untrained(problem.at_zero)
+        a, N = problem.even_duals(), problem.total_weight
+        worth = problem.worth(a) - problem.loss.squares(a, problem.costs()).sum(axis=0)
+        # s |w(a)| is at most the largest row, so many times: this is below D.
+        bend = problem.rows.squared_norms.max() * problem.tau**2 / (2 * problem.s)
+        size = problem.at_zero + (np.abs(worth) + bend) / N
+        rounding = (problem.n + 8) * UNIT_ROUNDOFF * size
+        return cls(problem.at_zero, (worth - bend) / N, rounding, signed=True)
+
     def lane(self, k: Any) -> Certificate:
         """The certificate of lane ``k`` alone, or of several."""
-        return Certificate(self.primal[k], self.dual[k], self.rounding[k])
+        return Certificate(self.primal[k], self.dual[k], self.rounding[k], signed=self.signed)
 
     def replaced(self, at: Any, part: Certificate) -> Certificate:
         """A copy with the bounds of the lanes ``at``, any index, taken from ``part``."""
-        columns = []
+        columns: list[Any] = []
         for name in ("primal", "dual", "rounding"):
             column = getattr(self, name).copy()
             column[at] = getattr(part, name)
             columns.append(column)
-        return Certificate(*columns)
+        return Certificate(*columns, signed=self.signed)
 
     def __str__(self) -> str:
         """The worst lane, in words."""
@@ -105,11 +127,15 @@ class Certificate:
         )
 
 
-def relative_gap(primal: Floats, dual: Floats) -> Floats:
-    """primal / dual - 1; infinite where dual <= 0, and 0 where both are 0."""
+def relative_gap(primal: Floats, dual: Floats, *, signed: bool = False) -> Floats:
+    """primal / dual - 1; infinite where dual <= 0, and 0 where both are 0.
+
+    Of bounds that may be below 0 (``signed``), (primal - dual) / abs(dual).
+    """
     with np.errstate(over="ignore", invalid="ignore"):
-        proven = dual > 0
-        ratio = np.where(proven, (primal - dual) / np.where(proven, dual, 1.0), np.inf)
+        size = np.abs(dual) if signed else dual
+        proven = (size > 0) & np.isfinite(size) if signed else dual > 0
+        ratio = np.where(proven, (primal - dual) / np.where(proven, size, 1.0), np.inf)
     return np.where((primal == 0) & (dual == 0), 0.0, ratio)
 
 
@@ -161,6 +187,8 @@ def certify(
     if not problem.site.here:
         total, b = problem.site.gap_sums(problem, W, duals)
         return certificate(problem, W, b, total), b
+    if problem.balance is not None:
+        duals = repaired(problem, duals)
     free = problem.intercept == "free"
     total = GapSums.zeros(problem)
     products = np.empty((problem.n, problem.lanes)) if free and not as_is else None
@@ -220,6 +248,8 @@ def certificate(
             w2 += np.einsum("jk,jk->k", W[lo:hi], W[lo:hi])[:K]
         loss = total.column("loss")
         primal = (s / 2 * w2 + loss) / N
+        if problem.balance is not None:
+            primal += problem.tau * b / N
 
         # Rounding of P: each product w.x errs by at most m e |w| |x| for rows of m values, and the
         # losses by their slopes times that.
@@ -241,7 +271,7 @@ def certificate(
         if problem.loss.curved:
             primal_error += product_error**2 * largest * total.column("cost_norm")
 
-        size, level, squares, up, down = _balanced(total)
+        size, level, squares, up, down = _sums_of_duals(problem, total)
         a_sum = size + level
         v2 = np.zeros(K)  # |w(a)|^2, of a sensible size where |s w(a)|^2 may leave float64
         for lo, hi in feature_blocks(W, give_up):
@@ -253,10 +283,13 @@ def certificate(
         usable = np.isfinite(v2) & np.isfinite(squares)  # if not, theta = 0 still proves D = 0
         v2, squares = np.where(usable, v2, 0.0), np.where(usable, squares, 0.0)
         curvature = s * v2 + 2 * squares
-        theta = np.divide(a_sum, curvature, out=np.ones(K), where=curvature > 0)
-        if problem.loss.bounded:
-            theta = np.minimum(theta, 1)
-        theta = np.where(a_sum < 0, 0.0, theta) * usable
+        if problem.balance is None:
+            theta = np.divide(a_sum, curvature, out=np.ones(K), where=curvature > 0)
+            if problem.loss.bounded:
+                theta = np.minimum(theta, 1)
+            theta = np.where(a_sum < 0, 0.0, theta) * usable
+        else:
+            theta = np.ones(K)
         dual = theta * (a_sum - theta * curvature / 2) / N
 
         # Rounding of D: each component of sum a y x is a sum of `support` terms.
@@ -269,21 +302,58 @@ def certificate(
         )
         # theta = 0 proves D = 0 whatever the rest is.
         dual_error = np.where(theta > 0, dual_error, 0.0)
-        return Certificate(primal, dual, (primal_error + dual_error) / N)
+        if problem.balance is None:
+            return Certificate(primal, dual, (primal_error + dual_error) / N)
+        dual = np.where(usable, dual, -np.inf)
+        held = total.column("dual_positive") - total.column("dual_negative")
+        dual_error += np.abs(b) * (np.abs(held - problem.tau) + sums * e * problem.tau)
+        return Certificate(primal, dual, (primal_error + dual_error) / N, signed=True)
 
 
-def _balanced(total: GapSums) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+def repaired(problem: Problem, duals: DualsOf) -> DualsOf:
+    """The duals, moved in the box until sum beta is the balance, up to rounding.
+
+    Too large a sum scales the side of +1 down. Too small a one scales the side of -1 down; if that
+    is not enough, the duals of +1 go a part of the way to the costs, or to what multiple of them
+    has the right sum.
+    """
+    tau, K = problem.tau, problem.lanes
+    up, down = np.zeros(K), np.zeros(K)
+    for lo, hi in blocks(problem):
+        a, y = duals(lo, hi), problem.sides(lo, hi)
+        up += np.sum(a, axis=0, where=y > 0)
+        down += np.sum(a, axis=0, where=y < 0)
+    all_costs = problem.class_costs[0]
+    stretch = np.maximum(1.0, np.divide(tau, all_costs, out=np.ones(K), where=all_costs > 0))
+    shrunk = np.minimum(1.0, np.divide(tau + down, up, out=np.ones(K), where=up > 0))
+    less = np.divide(np.maximum(up - tau, 0.0), down, out=np.ones(K), where=down > 0)
+    room = stretch * all_costs - up
+    way = np.divide(tau - up, room, out=np.zeros(K), where=(up < tau) & (room > 0))
+
+    def moved(lo: int, hi: int) -> Floats:
+        y, most = problem.sides(lo, hi), problem.largest_duals(lo, hi)
+        a = duals(lo, hi) * np.where(y > 0, shrunk, np.minimum(less, 1.0))
+        a += np.where(y > 0, way * (stretch * problem.costs(lo, hi) - a), 0.0)
+        return np.asarray(np.clip(a, 0.0, most))
+
+    return moved
+
+
+def _sums_of_duals(
+    problem: Problem, total: GapSums
+) -> tuple[Floats, Floats, Floats, Floats, Floats]:
     """Sums of |a|, o a - |a| and kappa a^2 / 2, with factors of both sides that make sum beta = 0.
 
-    The factors are 1 where the intercept is not free; U_positive then holds both sides.
+    The factors are 1 where no side is to be scaled: the intercept is not free, and U_positive holds
+    both, or there is a balance, and the duals are repaired.
     """
     positive, negative = total.column("dual_positive"), total.column("dual_negative")
     levels = total.column("level_positive"), total.column("level_negative")
     squares = total.column("square_positive"), total.column("square_negative")
-    if total.U_negative is None:
+    if total.U_negative is None or problem.balance is not None:
         both = positive + negative
         level, square = levels[0] + levels[1], squares[0] + squares[1]
-        return both, level, square, np.ones_like(positive), 0 * positive
+        return both, level, square, np.ones_like(positive), np.ones_like(positive)
     lighter = np.minimum(positive, negative)
     up = np.divide(lighter, positive, out=np.zeros_like(lighter), where=positive > 0)
     down = np.divide(lighter, negative, out=np.zeros_like(lighter), where=negative > 0)

@@ -113,4 +113,4 @@ def feasible(duals: Floats, own: NDArray[np.bool_], costs: Floats) -> Floats:
 
 
 def _own(problem: Problem, lo: int, hi: int) -> NDArray[np.bool_]:
-    return problem.labels[lo:hi] > 0
+    return problem.sides(lo, hi) > 0

@@ -21,8 +21,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pegasos import _core
-
 __all__ = ["Hinge", "Loss", "SquaredHinge", "named"]
 
 Floats = NDArray[np.float64]
@@ -32,8 +30,7 @@ Floats = NDArray[np.float64]
 class Loss(ABC):
     """A loss of one row; ``costs`` are c, of any shape."""
 
-    name: ClassVar[str]
-    core: ClassVar[_core.Loss]
+    name: ClassVar[str]  # that of the core, too
     curved: ClassVar[bool]
     """kappa > 0: the loss has no kink, and a row that costs nothing has no dual."""
     bounded: ClassVar[bool]
@@ -56,20 +53,21 @@ class Loss(ABC):
         """Duals well inside the box, of rows with slacks of the size of ``unit``."""
 
     @abstractmethod
-    def squares(self, duals: Floats, costs: Floats) -> Floats:
-        """kappa a^2 / 2: what the curvature takes off D."""
-
-    @abstractmethod
-    def bent(self, changes: Floats, costs: Floats) -> Floats:
-        """kappa times changes of duals."""
-
-    @abstractmethod
-    def mean_curvature(self, rows: Any, cost: Any) -> Any:
-        """kappa of a row of the mean cost, of so many rows with this sum of costs."""
-
-    @abstractmethod
     def rounded_duals(self, slack: Floats, costs: Floats, width: float) -> Floats:
         """phi'(slack), a kink rounded off within ``width``; they take the place of the costs."""
+
+    # Of a loss without curvature:
+    def squares(self, duals: Floats, costs: Floats) -> Floats:  # noqa: ARG002
+        """kappa a^2 / 2: what the curvature takes off D."""
+        return np.zeros_like(duals)
+
+    def bent(self, changes: Floats, costs: Floats) -> Floats:  # noqa: ARG002
+        """kappa times changes of duals."""
+        return np.zeros_like(changes)
+
+    def mean_curvature(self, rows: Any, cost: Any) -> Any:  # noqa: ARG002
+        """kappa of a row of the mean cost, of so many rows with this sum of costs."""
+        return 0.0
 
 
 @dataclass(frozen=True)
@@ -77,7 +75,6 @@ class Hinge(Loss):
     """c max(0, m): the SVM of Cortes and Vapnik."""
 
     name: ClassVar[str] = "hinge"
-    core: ClassVar[_core.Loss] = _core.Loss.HINGE
     curved: ClassVar[bool] = False
     bounded: ClassVar[bool] = True
 
@@ -93,18 +90,6 @@ class Hinge(Loss):
         """c / 2."""
         return costs / 2
 
-    def squares(self, duals: Floats, costs: Floats) -> Floats:  # noqa: ARG002
-        """0."""
-        return np.zeros_like(duals)
-
-    def bent(self, changes: Floats, costs: Floats) -> Floats:  # noqa: ARG002
-        """0."""
-        return np.zeros_like(changes)
-
-    def mean_curvature(self, rows: Any, cost: Any) -> Any:  # noqa: ARG002
-        """0."""
-        return 0.0
-
     def rounded_duals(self, slack: Floats, costs: Floats, width: float) -> Floats:
         """c, times the share of the way from -width to width."""
         share = slack * (0.5 / width)
@@ -118,7 +103,6 @@ class SquaredHinge(Loss):
     """c max(0, m)^2: smooth, and its duals have no upper bound."""
 
     name: ClassVar[str] = "squared_hinge"
-    core: ClassVar[_core.Loss] = _core.Loss.SQUARED_HINGE
     curved: ClassVar[bool] = True
     bounded: ClassVar[bool] = False
 

@@ -23,7 +23,7 @@ SOLVERS: dict[str, Solver] = {
     "pegasos": pegasos.Pegasos(),
     "batches": pegasos.Pegasos(batch_size=8, sampling="permute"),
 }
-LOSSES = ("hinge", "squared_hinge")
+LOSSES = {"hinge": 1, "squared_hinge": 2}  # the power of the slack, for brute force
 INTERCEPTS = ("none", "regularized", "free")
 STORAGES = ("dense", "sparse")
 LANES = (1, 3)
@@ -96,16 +96,16 @@ def rows_of(storage: str, lanes: int) -> Rows:
 def optima(loss: str, intercept: str, lanes: int) -> Any:
     """The objective of each lane, by brute force."""
     rows, free = rows_of("dense", lanes), intercept == "free"
-    power = 2 if loss == "squared_hinge" else 1
     X = rows.X
     if intercept == "regularized":
         X = np.hstack([X, np.ones((ROWS, 1))])
     found = []
     for k in range(lanes):
         y = np.where(rows.weight > 0, rows.Y[:, k], 0)
-        a, b = reference.optimum(X, y, rows.weight, 1 / C, free=free, power=power)
+        a, b = reference.optimum(X, y, rows.weight, 1 / C, free=free, power=LOSSES[loss])
         N = (rows.weight * (y != 0)).sum()
         c = rows.weight * (y != 0)
         w = C * (a * y) @ X
-        found.append(reference.primal(X, y, c, 1 / C, N, w, b if free else 0.0, power=power))
+        power, b = LOSSES[loss], b if free else 0.0
+        found.append(reference.primal(X, y, c, 1 / C, N, w, b, power=power))
     return np.array(found)

@@ -20,6 +20,14 @@ namespace pegasos {
 
 enum class Loss : std::uint8_t { hinge, squared_hinge };
 
+// By the names that users write. A loss is an entry here, its struct, and its case in `with_loss`.
+struct NamedLoss {
+  Loss loss;
+  const char* name;
+};
+inline constexpr NamedLoss kLosses[] = {{Loss::hinge, "hinge"},
+                                        {Loss::squared_hinge, "squared_hinge"}};
+
 namespace {
 
 // One kink, at m = 0, and no loss beyond it. V is a number, or several of them.
@@ -94,7 +102,12 @@ using SquaredHinge = OneSided<true>;
 // Calls body(loss) with the loss as a type.
 template <class Body>
 decltype(auto) with_loss(Loss loss, const Body& body) {
-  if (loss == Loss::squared_hinge) return body(SquaredHinge{});
+  switch (loss) {
+    case Loss::squared_hinge:
+      return body(SquaredHinge{});
+    case Loss::hinge:
+      break;
+  }
   return body(Hinge{});
 }
 

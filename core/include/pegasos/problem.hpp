@@ -1,13 +1,15 @@
 // The K binary problems (lanes) that share one set of rows, as the kernels see them.
 //
-// Lane k minimises   s_k/2 |w|^2 + sum_i phi(o_ik - y_ik (w.x_i + b))   over the rows with y_ik !=
-// 0; phi is the loss, at the cost c_ik, and o the offset of the margin: 1, or the row's target.
+// Lane k minimises   s_k/2 |w|^2 + tau_k b + sum_i phi(o_ik - y_ik (w.x_i + b))   over its members;
+// phi is the loss, at the cost c_ik, and o the offset of the margin: 1, or the row's target. The
+// balance tau is that of the duals, sum a y; it is 0 but for one class.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <limits>
 
+#include "pegasos/columns.hpp"
 #include "pegasos/loss.hpp"
 #include "pegasos/rows.hpp"
 
@@ -18,13 +20,11 @@ struct ProblemView {
   Loss loss = Loss::hinge;
   std::int64_t threads = 1;  // that a pass over the rows may use
   std::int64_t lanes = 1;
-  // n x lanes: the side, -1 or +1; or 0, the row is not a member of this lane.
-  const std::int8_t* labels = nullptr;
-  const double* targets = nullptr;  // offsets of margins, or null: all one
-  std::int64_t target_row_stride = 0;
-  std::int64_t target_lane_stride = 0;
-  const double* unit = nullptr;    // size of margins, per lane, or null: all one
-  const double* weight = nullptr;  // sample weights, or null: all one
+  Sides sides = {};
+  Targets targets = {};
+  const double* unit = nullptr;     // size of margins, per lane, or null: all one
+  const double* balance = nullptr;  // tau, per lane, or null: all zero
+  const double* weight = nullptr;   // sample weights, or null: all one
   std::int64_t weight_row_stride = 0;
   std::int64_t weight_lane_stride = 0;
   const double* positive = nullptr;       // class factor of y = +1, per lane
@@ -35,12 +35,11 @@ struct ProblemView {
 
   std::int64_t n() const { return rows.n(); }
   std::int64_t stride() const { return padded_lanes(lanes); }
-  // The side of the margin; 0: the row is not a member of this lane.
-  int side(std::int64_t row, std::int64_t lane) const { return labels[row * lanes + lane]; }
-  double offset(std::int64_t row, std::int64_t lane) const {
-    return targets == nullptr ? 1.0 : targets[row * target_row_stride + lane * target_lane_stride];
-  }
+  // The side of the margin, -1 or +1; 0: the row is not a member of this lane.
+  int side(std::int64_t row, std::int64_t lane) const { return sides.at(row, lane); }
+  double offset(std::int64_t row, std::int64_t lane) const { return targets.at(row, lane); }
   double size(std::int64_t lane) const { return unit == nullptr ? 1.0 : unit[lane]; }
+  double tau(std::int64_t lane) const { return balance == nullptr ? 0.0 : balance[lane]; }
   // c_ik, the cost of the row's loss.
   double cost(std::int64_t row, std::int64_t lane, int side) const {
     const double factor = side > 0 ? positive[lane] : negative[lane];

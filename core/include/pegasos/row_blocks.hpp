@@ -138,7 +138,7 @@ void each_block(const ProblemView& problem, Span span, Wanted wanted, Body body)
     block.ids[block.size] = row;
     block.y[block.size] = y;
     block.c[block.size] = cost;
-    if (problem.targets != nullptr) block.offset[block.size] = problem.offset(row, 0);
+    if (problem.targets.given()) block.offset[block.size] = problem.offset(row, 0);
     if (++block.size == kBlockRows) {
       body(block);
       block.size = 0;
@@ -152,14 +152,16 @@ void each_block(const ProblemView& problem, Span span, Wanted wanted, Body body)
 template <class Body>
 void each_block(const ProblemView& problem, Span span, Body body) {
   const auto all = [](std::int64_t) { return true; };
-  const bool plain = span.every == 1 && problem.weight == nullptr && problem.targets == nullptr &&
+  const Sides& sides = problem.sides;
+  const bool plain = span.every == 1 && sides.members == nullptr && sides.row_stride == 1 &&
+                     problem.weight == nullptr && !problem.targets.given() &&
                      problem.positive[0] > 0.0 && problem.negative[0] > 0.0;
   if (!plain) return each_block(problem, span, all, body);
   RowBlock block;
   std::fill_n(block.offset, kBlockRows, 1.0);
   for (std::int64_t lo = span.lo; lo < span.hi; lo += kBlockRows) {
     const std::int64_t hi = std::min(span.hi, lo + kBlockRows);
-    const std::int8_t* labels = problem.labels + lo;
+    const std::int8_t* labels = sides.labels + lo;
     block.size = hi - lo;
     if (std::memchr(labels, 0, static_cast<std::size_t>(block.size)) != nullptr) {
       each_block(problem, {lo, hi}, all, body);

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from pegasos.losses import Loss
-from pegasos.problem import Intercept, Problem, regularization
+from pegasos.problem import Intercept, Problem
 from pegasos.run.outcome import Outcome
 from pegasos.sites.device.arrays import returned_like
 from pegasos.sites.device.labels import check_sides, signs_of, weights_of
 from pegasos.sites.device.lanes import lanes_of
 from pegasos.sites.device.rows import rows_on_device
 from pegasos.sites.device.site import device_problem
-from pegasos.util.arguments import check_scaling_range
+from pegasos.util.arguments import check_scaling_range, regularization
 
 
 def problem_on_device(

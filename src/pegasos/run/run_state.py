@@ -66,7 +66,7 @@ class RunState(Generic[P]):
         self.model = Model(
             np.zeros((problem.weights_shape[0], K)), np.zeros(K),
             np.zeros((problem.n if self.has_duals else 0, K)),
-            Certificate.untrained(problem.at_zero),
+            choice.solver.untrained(problem),
         )  # fmt: skip
         self.reasons: list[StopReason | None] = []
         self.waiting: list[Lanes] = []

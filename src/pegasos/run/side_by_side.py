@@ -57,6 +57,7 @@ def run_any(problem: Problem, plan: Plan, solver: Solver | None, options: RunOpt
     """
     # Rows that are read from disk are read for all lanes at once.
     apart = (solver is None or solver.exact) and problem.site.in_memory
+    apart = apart and problem.balance is None  # whose bounds may be below 0
     if problem.lanes > 1 and apart and options.monitor is None and not problem.joint:
         return run_lanes(problem, plan, options)
     choice, tol = plan(problem)

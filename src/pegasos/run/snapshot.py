@@ -46,7 +46,8 @@ class Model:
             same = found.shape == array.shape and found.dtype == np.float64
             expect(same, f"{name} has the shape {found.shape}, not {array.shape}")
             expect(np.isfinite(found).all(), f"{name} is not finite")
-        proof = Certificate(*(arrays[name] for name in _BOUNDS))
+        bounds = (arrays[name] for name in _BOUNDS)
+        proof = Certificate(*bounds, signed=like.certificate.signed)
         expect((proof.dual <= proof.primal + proof.rounding).all(), "its bounds contradict")
         return cls(arrays["W"], arrays["b"], arrays["duals"], proof)
 

@@ -154,6 +154,10 @@ class PolicyOf(ABC, Generic[P]):
         """
         return None
 
+    def untrained(self, problem: P) -> Certificate:
+        """What is known of the models before the first step: it needs no pass."""
+        return Certificate.untrained(problem.at_zero)
+
     def wants_certificate(self, problem: P, state: State) -> bool | None:
         """Whether its next step waits for a certificate; None: estimates and a schedule decide."""
         return None
@@ -219,6 +223,10 @@ class PolicyOf(ABC, Generic[P]):
 class Policy(PolicyOf[Problem]):
     """That of linear problems."""
 
+    def untrained(self, problem: Problem) -> Certificate:
+        """What is known of the models before the first step: it needs no pass."""
+        return Certificate.at_start(problem)
+
     def certify(
         self, problem: Problem, state: State, W: Floats, b: Floats, give_up: GiveUp = never
     ) -> tuple[Certificate, Floats] | None:
@@ -238,7 +246,7 @@ class Policy(PolicyOf[Problem]):
         for lo, hi in blocks(problem):
             a = duals(lo, hi)
             if problem.joint:
-                own = problem.labels[lo:hi] > 0
+                own = problem.sides(lo, hi) > 0
                 right = feasible(a, own, problem.costs(lo, hi)[own])
                 near = np.abs(a - right) <= 1e-9 * (1 + np.abs(right))
             else:

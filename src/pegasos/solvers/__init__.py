@@ -58,4 +58,7 @@ def choice_of(solver: Solver | None, problem: Problem, tol: float) -> Choice:
     refusal = problem.site.refusal(solver)
     if refusal is not None:
         raise ValueError(refusal)
+    refusal = solver.refusal(problem)
+    if refusal is not None:
+        raise ValueError(f"{refusal}; use solver='dual'")
     return fixed(solver)

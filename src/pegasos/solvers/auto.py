@@ -115,6 +115,8 @@ def fixed(solver: SolverOf[Any]) -> Choice:
 def choose(problem: Problem, tol: float) -> Choice:
     """The exact solvers for a problem, by the cost model above."""
     rows, d = problem.rows, problem.rows.d
+    if problem.balance is not None:
+        return Choice(DualCoordinate(), "DualCoordinate: no other solver trains a balance")
     if not problem.site.has_rows:
         check_features(f"exact solvers on a {problem.site.name} factor matrices", problem)
         second, _ = _second_order(problem, tol)

@@ -32,6 +32,8 @@ class SolverOf(PolicyOf[P]):
     exact: ClassVar[bool] = False  # converges linearly, so that tight tolerances are cheap
     by_blocks: ClassVar[bool] = False  # trains on rows that come a part at a time
     by_passes: ClassVar[bool] = False  # asks for nothing but passes over rows
+    offsets: ClassVar[bool] = False  # trains targets: margins with other offsets than 1
+    balances: ClassVar[bool] = False  # trains problems with a balance, of the kind of one class
     default_epochs: ClassVar[float | None] = 1000  # limit where the user sets none
 
     def check_limits(self, limits: AnyLimits) -> None:
@@ -41,6 +43,14 @@ class SolverOf(PolicyOf[P]):
 @dataclass(frozen=True, kw_only=True)
 class Solver(SolverOf[Problem], Policy):
     """A solver for linear problems."""
+
+    def refusal(self, problem: Problem) -> str | None:
+        """What a problem has that it does not train, in words to users; None: it trains it."""
+        if problem.targets is not None and not self.offsets:
+            return f"solver {self.name!r} counts errors at margins of 1: it trains no targets"
+        if problem.balance is not None and not self.balances:
+            return f"solver {self.name!r} keeps sum a y at 0: it trains no balance"
+        return None
 
 
 def shares(problem: Problem, errors: NDArray[np.uint32], presentations: NDArray[Any]) -> DualsOf:

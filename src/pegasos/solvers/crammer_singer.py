@@ -56,7 +56,7 @@ class CrammerSinger(Solver):
         if duals is None:
             duals = np.zeros((n, problem.lanes))
         else:
-            own = problem.labels > 0
+            own = problem.sides() > 0
             duals = feasible(duals, own, problem.costs()[own])
             zeros = np.zeros((problem.lanes, len(_core.GAP_SUMS)))
             _core.add_gap_sums(
@@ -94,7 +94,7 @@ class CrammerSinger(Solver):
         """The gap as met in the last pass; rows that left the list are taken to add nothing."""
         gap = float(state["pass"][_PASS["last_gap"]])
         w2 = float(np.einsum("jk,jk->", state["W"], state["W"]))
-        own = float(np.sum(state["duals"], where=problem.labels > 0))
+        own = float(np.sum(state["duals"], where=problem.sides() > 0))
         dual = np.full(problem.lanes, own - problem.s[0] / 2 * w2)
         return relative_gap(dual + gap, dual)
 

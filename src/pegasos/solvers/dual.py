@@ -20,9 +20,10 @@ any row. What leaves the box is clipped; if D falls by that, nothing moves, and 
 shorter. Passes that crawl along a valley become as conjugate gradients, with the pass as their
 preconditioner. From the sixth epoch on, one lane, and if 3 (n + d) numbers are at most 16 MB.
 
-**A free intercept** is the multiplier of sum a y = 0: b = centre + pull sum a y, and after every
-pass the centre moves to b (the method of multipliers). The certificate finds the best b for w, and
-repairs what a misses of the constraint.
+**A free intercept** is the multiplier of sum a y = tau: b = centre + pull (sum a y - tau), and
+after every pass the centre moves to b (the method of multipliers). The certificate finds the best b
+for w, and repairs what a misses of the constraint. The balance tau is 0 but for one class; there, a
+starts as the same share of c everywhere.
 
 **Threads.** Groups run side by side. A single group is shared: each thread has rows and a copy of w
 of its own, and their changes are added up many times in a pass: more often if they undo much of
@@ -94,6 +95,8 @@ class DualCoordinate(Solver):
     intercepts: ClassVar[frozenset[str]] = frozenset({"none", "regularized", "free"})
     losses: ClassVar[frozenset[str]] = frozenset(LOSSES)
     exact: ClassVar[bool] = True
+    offsets: ClassVar[bool] = True
+    balances: ClassVar[bool] = True
     by_blocks: ClassVar[bool] = True
     warm_starts: ClassVar[bool] = True
     default_epochs: ClassVar[float | None] = None
@@ -106,7 +109,8 @@ class DualCoordinate(Solver):
 
     def stops_itself(self, problem: Problem) -> bool:
         """After a pass of one lane that met its goal."""
-        return self._goal > 0 and problem.lanes == 1 and problem.site.in_memory
+        apart = problem.lanes == 1 and problem.site.in_memory
+        return self._goal > 0 and apart and problem.balance is None
 
     def fields(self, problem: Problem) -> tuple[Field, ...]:
         """w, the duals, the multiplier of a free intercept, and what groups have."""
@@ -124,7 +128,9 @@ class DualCoordinate(Solver):
         )
 
     def start(self, problem: Problem, seed: int, duals: Floats | None = None) -> State:
-        """Start from a = 0, or from ``duals`` clipped to the box."""
+        """Start from a = 0, from ``duals`` clipped to the box, or from what a balance needs."""
+        if duals is None and problem.balance is not None:
+            duals = problem.even_duals()
         if duals is None:
             duals = np.zeros((problem.n, problem.lanes))
             W = weight_zeros(problem.weights_shape).reshape(-1)
@@ -135,7 +141,7 @@ class DualCoordinate(Solver):
             W = _grouped(columns, bounds_of(problem))
         state = State.begin(problem.sizes, self.fields(problem), W=W, duals=duals, seed=seed)
         if problem.intercept == "free":
-            balance = np.einsum("nk,nk->k", duals, problem.labels)
+            balance = problem.imbalance(duals)
             state["centre"][0, : problem.lanes] -= _pull(problem)[: problem.lanes] * balance
             if not problem.site.in_memory:
                 state["balance"][:] = balance
@@ -158,7 +164,7 @@ class DualCoordinate(Solver):
             in_cache=problem.n * problem.rows.row_bytes < IN_CACHE_BYTES,
             shrink=self.shrink,
             ends_passes=False,
-            goal=self._goal,
+            goal=self._goal if problem.balance is None else 0.0,
             b=state["b"][0] if free else None,
             centre=state["centre"][0] if free else None,
             pull=_pull(problem) if free else None,
@@ -235,7 +241,7 @@ class DualCoordinate(Solver):
             for lo, hi in blocks(problem):
                 squares = problem.loss.squares(state["duals"][lo:hi], problem.costs(lo, hi))
                 dual -= squares.sum(axis=0)
-        return relative_gap(dual + gap, dual)
+        return relative_gap(dual + gap, dual, signed=problem.balance is not None)
 
     def stalled(self, problem: Problem, state: State) -> bool:
         """Whether several passes over all rows found every dual in its place."""
@@ -250,7 +256,7 @@ class DualCoordinate(Solver):
         state["cursor"][:, _CURSOR["recall"]] = 1
         if problem.intercept == "free":
             K = problem.lanes
-            balance = np.einsum("nk,nk->k", state["duals"], problem.labels)
+            balance = problem.imbalance(state["duals"])
             state["b"][0, :K] = state["centre"][0, :K] + _pull(problem)[:K] * balance
 
     def take(
@@ -322,7 +328,8 @@ def weighted_rows(problem: Problem, duals: Floats) -> Floats:
     if problem.lanes == 1 and problem.site.in_memory:
         rows = np.flatnonzero(duals[:, 0]).astype(np.uint32)
         out = weight_zeros(problem.weights_shape)
-        _core.add_rows(problem.core, rows, duals[rows, 0] * problem.labels[rows, 0], out[:, 0])
+        sides = problem.sides()[rows, 0]
+        _core.add_rows(problem.core, rows, duals[rows, 0] * sides, out[:, 0])
         return out
     total = GapSums.zeros(problem)
     zero_w, zero_b = np.zeros(problem.weights_shape), np.zeros(problem.lanes)

@@ -38,7 +38,7 @@ _DONE, _PLACE, _WHOLE, IDLE = range(4)
 def block_fields(problem: Problem) -> tuple[Field, ...]:
     """What a state has in the place of lists of rows in memory."""
     groups, sizes = bounds_of(problem).size - 1, _sizes(problem)
-    balance = (Field("balance", ("lanes",)),)  # sum a y
+    balance = (Field("balance", ("lanes",)),)  # sum a y - tau
     return (
         Field("gaps", (len(sizes), "lanes"), start=np.inf),  # as met in its last pass
         Field("sweep", (4,), np.int64),
@@ -109,7 +109,7 @@ def visit_block(
     number, lo, hi, ahead = block
     core, _, _ = problem.site.part(problem, lo, hi, ahead=ahead)
     passes, duals = state["passes"], state["duals"][lo:hi]
-    labels, K = problem.labels[lo:hi], problem.lanes
+    labels, K = problem.sides(lo, hi), problem.lanes
     balance = kept = None
     if pull is not None:
         balance, kept = np.einsum("nk,nk->k", duals, labels), state["centre"].copy()

@@ -37,30 +37,12 @@ import numpy as np
 
 from pegasos import _core
 from pegasos.certificate import DualsOf, Floats, GiveUp, never
+from pegasos.losses import LOSSES
 from pegasos.problem import Problem
 from pegasos.sites import Passes, RowMethod
 from pegasos.sites.method import About
+from pegasos.solvers import interior_phases as phases
 from pegasos.solvers import normal
-from pegasos.solvers.interior_phases import (
-    BALANCE,
-    DUAL,
-    FLAGS,
-    LEAST_SHARE,
-    LIGHT_ROW,
-    LOSS,
-    MATRIX,
-    MOST_SLACK,
-    PHASES,
-    POINT,
-    RARE_CLASS_RATIO,
-    SCALE,
-    STALLED,
-    START_POWER,
-    STARTED,
-    SWAPPED,
-    TRIALS,
-    Iteration,
-)
 from pegasos.solvers.interior_rows import ROWS
 from pegasos.state import COUNTS, Field, State, expect
 
@@ -70,6 +52,11 @@ class InteriorPoint(normal.SecondOrder):
     """Predictor-corrector interior point method, one lane at a time."""
 
     name: ClassVar[str] = "interior"
+    # Rows have either an upper end of the box or a bend: v and xi are what is left to the one, or
+    # follow the other.
+    losses: ClassVar[frozenset[str]] = frozenset(
+        name for name, loss in LOSSES.items() if loss.bounded is not loss.curved
+    )
     method: ClassVar[RowMethod] = ROWS
 
     def fields(self, problem: Problem) -> tuple[Field, ...]:
@@ -94,10 +81,10 @@ class InteriorPoint(normal.SecondOrder):
             Field("share", ("lanes",), check=partial(_check_share, problem)),  # of mu, for a r
             Field("step", ("lanes",)),
             Field("missed", ("lanes",)),  # |sum a y x - s w|^2
-            Field("losses", (TRIALS, "lanes")),  # along the first direction
+            Field("losses", (phases.TRIALS, "lanes")),  # along the first direction
             Field("slack", ("lanes",)),  # to start again with, if not 0
-            Field("flags", (FLAGS, "lanes"), np.int64),
-            normal.place(problem, PHASES, MATRIX, POINT),
+            Field("flags", (phases.FLAGS, "lanes"), np.int64),
+            normal.place(problem, phases.PHASES, phases.MATRIX, phases.POINT),
             COUNTS,
             *((gram, factor) if problem.site.matrices_here else ()),
         )
@@ -116,33 +103,26 @@ class InteriorPoint(normal.SecondOrder):
 
     def about(self, problem: Problem) -> About:
         """Where the duals and slacks of either class start."""
-        return lightened(problem)._asdict() | {"most_slack": MOST_SLACK}
+        return lightened(problem)._asdict() | {"most_slack": phases.MOST_SLACK}
 
     def begin_again(self, state: State) -> None:
         """As at the start: the point is looked at, and no step leads to it."""
-        state["flags"][STARTED] = 0
-        state["place"][:] = POINT, 0
+        state["flags"][phases.STARTED] = 0
+        state["place"][:] = phases.POINT, 0
 
     def passes(self, problem: Problem, state: State) -> Passes:
         """The passes over the rows that an iteration is made of."""
-        about = {"share": state["share"], "swapped": bool(state["flags"][SWAPPED, 0])}
+        swapped = bool(state["flags"][phases.SWAPPED, 0])
+        about = {"share": state["share"], "swapped": swapped}
         return problem.site.passes(ROWS, problem, state, about)
 
-    def advance(
-        self, problem: Problem, state: State, *, work: int, stop_seen: int, stop_steps: int
-    ) -> bool:
-        """Iterate; a step is an iteration, which counts as one visit of each."""
-        iteration = Iteration(problem, state, self.passes(problem, state))
-        while state.seen < stop_seen and state.steps < stop_steps:
-            if work <= 0:
-                return False
-            if self.stalled(problem, state) and not state["place"].any():
-                state["cursor"][:] += (problem.n, 1)
-                work -= problem.n
-                continue
-            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-                work -= iteration.visit_block()
-        return True
+    def iteration(self, problem: Problem, state: State) -> phases.Iteration:
+        """The phases."""
+        return phases.Iteration(problem, state, self.passes(problem, state))
+
+    def idle(self, problem: Problem, state: State) -> bool:
+        """An iteration in hand is ended, though all lanes have stalled."""
+        return self.stalled(problem, state) and not state["place"].any()
 
     def weights(self, problem: Problem, state: State, give_up: GiveUp = never) -> Floats:  # noqa: ARG002
         """W as it stands; b, if free, is found by the certificate."""
@@ -162,13 +142,13 @@ class InteriorPoint(normal.SecondOrder):
         Infinite once a lane has stalled: nothing will come of another certificate.
         """
         sums = state["sums"]
-        dual = sums[DUAL] - state["b"] * sums[BALANCE]
-        gaps = normal.gap(problem, state["w"], state["vectors"][0], sums[LOSS], dual)
-        return np.where(state["flags"][STALLED] != 0, np.inf, gaps)
+        dual = sums[phases.DUAL] - state["b"] * sums[phases.BALANCE]
+        gaps = normal.gap(problem, state["w"], state["vectors"][0], sums[phases.LOSS], dual)
+        return np.where(state["flags"][phases.STALLED] != 0, np.inf, gaps)
 
     def stalled(self, problem: Problem, state: State) -> bool:  # noqa: ARG002
         """Whether the last digits are reached: iterating further gains nothing."""
-        return bool(state["flags"][STALLED].all())
+        return bool(state["flags"][phases.STALLED].all())
 
 
 def balancing(problem: Problem, state: State) -> Floats:
@@ -178,10 +158,10 @@ def balancing(problem: Problem, state: State) -> Floats:
     """
     sums = state["sums"]
     phase, block = state["place"]
-    if problem.intercept != "free" or (phase == POINT and block > 0):
+    if problem.intercept != "free" or (phase == phases.POINT and block > 0):
         return np.zeros(problem.lanes)
-    some = (sums[SCALE] > 0) & np.isfinite(sums[SCALE])
-    return np.where(some, sums[BALANCE] / np.where(some, sums[SCALE], 1.0), 0.0)
+    some = (sums[phases.SCALE] > 0) & np.isfinite(sums[phases.SCALE])
+    return np.where(some, sums[phases.BALANCE] / np.where(some, sums[phases.SCALE], 1.0), 0.0)
 
 
 def _check_duals(state: State, name: str) -> None:
@@ -213,10 +193,10 @@ def lightened(problem: Problem) -> Lightened:
     up, down = problem.class_costs
     most = np.maximum(up, down)
     ratio = np.minimum(up, down) / np.where(most > 0, most, 1.0)
-    start = np.maximum(ratio**START_POWER, LEAST_SHARE)
+    start = np.maximum(ratio**phases.START_POWER, phases.LEAST_SHARE)
     return Lightened(
         positive=np.where(up > down, start, 1.0),
         negative=np.where(up > down, 1.0, start),
-        share=np.clip((ratio / RARE_CLASS_RATIO) ** 2, LEAST_SHARE, 1.0),
-        typical=LIGHT_ROW * (up + down) / np.maximum(problem.lane_rows, 1),
+        share=np.clip((ratio / phases.RARE_CLASS_RATIO) ** 2, phases.LEAST_SHARE, 1.0),
+        typical=phases.LIGHT_ROW * (up + down) / np.maximum(problem.lane_rows, 1),
     )

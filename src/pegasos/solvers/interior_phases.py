@@ -113,36 +113,24 @@ class Iteration:
             phase: problem.site.ranges(problem, matrix=phase == MATRIX) for phase in set(PHASES)
         }
 
-    def visit_block(self) -> int:
+    def visit(self) -> int:
         """Do one block of the phase in hand; the rows visited."""
         number, block = (int(v) for v in self.state["place"])
         phase = PHASES[number]
-        if block == 0 and not self._begin(phase):
+        if block == 0 and not getattr(self, f"_begin_{phase}")():  # it is left out
             self._end_phase()
             return 1
         lo, hi = self.ranges[phase][block]
-        self._visit(phase, lo, hi)
+        getattr(self, f"_visit_{phase}")(lo, hi)
         self.state["place"][1] += 1
         if block + 1 == len(self.ranges[phase]):
-            self._end(phase)
+            getattr(self, f"_end_{phase}")()
             self._end_phase()
         return hi - lo
 
     def _end_phase(self) -> None:
         place = self.state["place"]
         place[:] = (place[0] + 1) % len(PHASES), 0
-
-    def _begin(self, phase: str) -> bool:
-        """Before the first block; False leaves the phase out."""
-        return bool(getattr(self, f"_begin_{phase}")())
-
-    def _visit(self, phase: str, lo: int, hi: int) -> None:
-        """One block."""
-        getattr(self, f"_visit_{phase}")(lo, hi)
-
-    def _end(self, phase: str) -> None:
-        """After the last block."""
-        getattr(self, f"_end_{phase}")()
 
     def _moving(self) -> Bools:
         """Lanes that have not stalled."""
@@ -218,8 +206,7 @@ class Iteration:
         state["lengths"][:] = 1.0
         state["flags"][CORRECTING] = 1
 
-    def _begin_centred(self) -> bool:
-        return bool(self._moving().any())
+    _begin_centred = _begin_affine
 
     def _visit_centred(self, lo: int, hi: int) -> None:
         into = {"steps": self.state["lengths"]}

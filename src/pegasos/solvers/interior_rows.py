@@ -66,7 +66,7 @@ class InteriorRows(RowMethod):
     def begin(self, problem: Problem, about: About) -> Floats:
         """In the middle of the box, but nearer to sum a y = 0."""
         rows = np.zeros((_core.Interior.ARRAYS, problem.n))
-        costs, labels = problem.costs()[:, 0], problem.labels[:, 0]
+        costs, labels = problem.costs()[:, 0], problem.sides()[:, 0]
         rows[0] = problem.loss.inner_duals(costs, problem.unit[0])
         rows[0] *= np.where(labels > 0, about["positive"], about["negative"])
         rows[1] = costs - rows[0]
@@ -85,7 +85,7 @@ class InteriorRows(RowMethod):
         """a - at D y: a step of b alone, so small that it would be lost in b."""
         a = variables[0, lo:hi, None]
         if at != 0:
-            a = a - at * variables[5, lo:hi, None] * problem.labels[lo:hi]
+            a = a - at * variables[5, lo:hi, None] * problem.sides(lo, hi)
         return np.asarray(np.clip(a, 0.0, problem.largest_duals(lo, hi)))
 
     def matrix(self, arrays: Mapping[str, NDArray[Any]]) -> tuple[Floats, Floats | None]:

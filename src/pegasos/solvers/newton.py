@@ -38,23 +38,8 @@ from pegasos.certificate import DualsOf, Floats, GiveUp, never
 from pegasos.problem import Problem
 from pegasos.sites import Passes, RowMethod
 from pegasos.sites.method import About
+from pegasos.solvers import newton_phases as phases
 from pegasos.solvers import normal
-from pegasos.solvers.newton_phases import (
-    AIM,
-    AIM_RATIO,
-    DEFAULT_AIM,
-    EVERY,
-    FIRST_WIDTH,
-    MATRIX,
-    PHASES,
-    SAMPLED,
-    STALLED,
-    WIDTH,
-    Iteration,
-    check_numbers,
-    look_at_all,
-    point_gap,
-)
 from pegasos.solvers.newton_rows import ROWS
 from pegasos.state import COUNTS, Field, State
 from pegasos.util.arguments import number
@@ -70,7 +55,7 @@ class Sampling:
     def every(self, problem: Problem) -> int:
         """Of how many rows one is in the first sample; 1 if there is none."""
         rows = max(self.fewest_rows, self.rows_per_feature * problem.rows.d)
-        return SAMPLED if problem.site.samples and problem.lane_rows[0] >= rows else 1
+        return phases.SAMPLED if problem.site.samples and problem.lane_rows[0] >= rows else 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,16 +92,16 @@ class Newton(normal.SecondOrder):
             Field("totals", (4,)),
             Field("line", (2,)),
             Field("search", (5,)),
-            Field("numbers", (7,), check=check_numbers),
+            Field("numbers", (7,), check=phases.check_numbers),
             Field("flags", (3,), np.int64),
-            normal.place(problem, PHASES, MATRIX),
+            normal.place(problem, phases.PHASES, phases.MATRIX),
             COUNTS,
         )
 
     def start(self, problem: Problem, seed: int, duals: Floats | None = None) -> State:  # noqa: ARG002
         """Start from w = 0."""
         normal.check_features("Newton factors a matrix", problem)
-        about, width = self.about(problem), FIRST_WIDTH * float(problem.unit[0])
+        about, width = self.about(problem), phases.FIRST_WIDTH * float(problem.unit[0])
         rows, there = problem.site.begin(ROWS, problem, about, seed)
         numbers = [0.0, width, math.inf, self._goal, about["every"], math.inf, 0.0]
         return State.begin(problem.sizes, self.fields(problem), there, numbers=numbers, **rows)
@@ -127,27 +112,15 @@ class Newton(normal.SecondOrder):
 
     def begin_again(self, state: State) -> None:
         """Slacks are those of w = 0, and change along w."""
-        look_at_all(state, self.width(state))
+        phases.look_at_all(state, self.width(state))
 
     def passes(self, problem: Problem, state: State) -> Passes:
         """The passes over the rows that an iteration is made of."""
         return problem.site.passes(ROWS, problem, state, {})
 
-    def advance(
-        self, problem: Problem, state: State, *, work: int, stop_seen: int, stop_steps: int
-    ) -> bool:
-        """Iterate; a step is an iteration, which counts as one visit of each of its rows."""
-        iteration = Iteration(problem, state, self.passes(problem, state))
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            while state.seen < stop_seen and state.steps < stop_steps:
-                if work <= 0:
-                    return False
-                if self.stalled(problem, state):
-                    state["cursor"][:] += (problem.n, 1)
-                    work -= problem.n
-                    continue
-                work -= iteration.visit_range()
-        return True
+    def iteration(self, problem: Problem, state: State) -> phases.Iteration:
+        """The phases."""
+        return phases.Iteration(problem, state, self.passes(problem, state))
 
     def weights(self, problem: Problem, state: State, give_up: GiveUp = never) -> Floats:  # noqa: ARG002
         """W as it stands; b, if free, is found by the certificate."""
@@ -159,17 +132,17 @@ class Newton(normal.SecondOrder):
 
     def width(self, state: State) -> float:
         """How far from its kink the hinge is rounded off."""
-        return float(state["numbers"][WIDTH])
+        return float(state["numbers"][phases.WIDTH])
 
     def every(self, state: State) -> int:
         """Of how many rows one is looked at; 1 is all of them."""
-        return int(state["numbers"][EVERY])
+        return int(state["numbers"][phases.EVERY])
 
     def estimate(self, problem: Problem, state: State) -> Floats | None:
         """The gap at the last point; infinite where it is that of a sample."""
         if self.stalled(problem, state) or self.every(state) > 1:
             return np.full(problem.lanes, np.inf)
-        return point_gap(problem, state)
+        return phases.point_gap(problem, state)
 
     def worth_certifying(self, problem: Problem, state: State) -> float:  # noqa: ARG002
         """What a certificate costs, the site's passes know."""
@@ -177,16 +150,16 @@ class Newton(normal.SecondOrder):
 
     def stalled(self, problem: Problem, state: State) -> bool:  # noqa: ARG002
         """Whether nothing is left to gain, or nothing was gained for long."""
-        return bool(state["flags"][STALLED])
+        return bool(state["flags"][phases.STALLED])
 
     def refused(self, problem: Problem, state: State) -> None:
         """Aim further, if the estimate was good enough and the proof was not."""
         gaps = self.estimate(problem, state)
         if gaps is not None and gaps.max() <= self._goal:
-            state["numbers"][AIM] *= AIM_RATIO
+            state["numbers"][phases.AIM] *= phases.AIM_RATIO
         if self.passes(problem, state).look_again():
-            look_at_all(state, self.width(state))
+            phases.look_at_all(state, self.width(state))
 
     @property
     def _goal(self) -> float:
-        return DEFAULT_AIM if self.aim is None else self.aim
+        return phases.DEFAULT_AIM if self.aim is None else self.aim

@@ -99,7 +99,7 @@ class Iteration:
             phase: problem.site.ranges(problem, matrix=phase == MATRIX) for phase in PHASES
         }
 
-    def visit_range(self) -> int:
+    def visit(self) -> int:
         """Do one range of the phase in hand; the rows visited."""
         state = self.state
         self.every = int(state["numbers"][EVERY])

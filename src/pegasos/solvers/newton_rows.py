@@ -37,7 +37,7 @@ def _changing(
     """Rows that are curved or whose duals change, and a few more.
 
     Those far on the right side of the kink have no dual, neither before nor after; those far on
-    the wrong side keep theirs, if it is bounded and they had one: before the first step, all are 0.
+    the wrong side keep theirs, unless the loss is curved: before the first step, all are 0.
     """
     before, width = given["before"], given["width"]
     least = 1e-9 * problem.unit[0]
@@ -48,7 +48,7 @@ def _changing(
     if before == 0:
         right = after < -far * width - least
     wrong = (slack > far * before + least) & (after > far * width + least)
-    needed = ~right if before == 0 or not problem.loss.bounded else ~(right | wrong)
+    needed = ~right if before == 0 or problem.loss.curved else ~(right | wrong)
     return np.asarray(needed & _sampled(lo, hi, given["every"]))
 
 

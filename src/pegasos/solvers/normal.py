@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -19,6 +19,13 @@ from pegasos.state import Arrays, Field, State, expect
 LARGEST_D = 10_000
 
 
+class Phases(Protocol):
+    """An iteration, cut into phases over ranges of rows."""
+
+    def visit(self) -> int:
+        """Do the range in hand; the rows visited."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class SecondOrder(Solver):
     """A solver that asks a site for passes over rows, and may leave their variables there."""
@@ -28,6 +35,7 @@ class SecondOrder(Solver):
     intercepts: ClassVar[frozenset[str]] = frozenset({"none", "regularized", "free"})
     losses: ClassVar[frozenset[str]] = frozenset(LOSSES)
     exact: ClassVar[bool] = True
+    offsets: ClassVar[bool] = True
     by_blocks: ClassVar[bool] = True
     by_passes: ClassVar[bool] = True
     lanes_apart: ClassVar[bool] = True
@@ -40,6 +48,30 @@ class SecondOrder(Solver):
     @abstractmethod
     def begin_again(self, state: State) -> None:
         """The iteration in hand begins again, at a point that nothing else is known of."""
+
+    @abstractmethod
+    def iteration(self, problem: Problem, state: State) -> Phases:
+        """What goes on where the state stands."""
+
+    def idle(self, problem: Problem, state: State) -> bool:
+        """Whether iterations are only counted."""
+        return self.stalled(problem, state)
+
+    def advance(
+        self, problem: Problem, state: State, *, work: int, stop_seen: int, stop_steps: int
+    ) -> bool:
+        """Iterate; a step is an iteration, which counts as one visit of each of its rows."""
+        iteration = self.iteration(problem, state)
+        while state.seen < stop_seen and state.steps < stop_steps:
+            if work <= 0:
+                return False
+            if self.idle(problem, state):
+                state["cursor"][:] += (problem.n, 1)
+                work -= problem.n
+                continue
+            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+                work -= iteration.visit()
+        return True
 
     def saved_there(self, problem: Problem, state: State) -> Arrays:
         """As the site says."""

@@ -85,14 +85,8 @@ def advance(
 
 def sampler(problem: Problem, sampling: Sampling, state: State) -> _core.Sampler:
     """The core's sampler over the state's arrays."""
-    return _core.Sampler(
-        sampling,
-        int(state["seed"][0]),
-        problem.n,
-        chunk_bits(problem),
-        state["cursor"],
-        state["chunks"],
-    )
+    seed, bits = int(state["seed"][0]), chunk_bits(problem)
+    return _core.Sampler(sampling, seed, problem.n, bits, state["cursor"], state["chunks"])
 
 
 def visits(problem: Problem, sampling: Sampling, state: State) -> NDArray[np.integer[Any]]:

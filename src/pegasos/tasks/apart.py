@@ -143,7 +143,8 @@ class Apart:
         """One C of one fold, for all lanes or one pair; then its score, if it is complete."""
         began, C = time.perf_counter(), float(self.Cs[c])
         W, b = self.models_of(c, fold)
-        sides = (problem.labels > 0).any(axis=0), (problem.labels < 0).any(axis=0)
+        y = problem.sides()
+        sides = (y > 0).any(axis=0), (y < 0).any(axis=0)
         kept = np.flatnonzero(sides[0] & sides[1] | problem.joint)
         columns = np.arange(self.task.lanes)[lanes]
         # A class that the fold holds out whole: nothing speaks for it.
@@ -184,7 +185,7 @@ class Apart:
         if before is not None and before.shape == (problem.n, problem.lanes):
             at_bound = before >= problem.largest_duals()
             if problem.joint:  # the duals of a row belong together
-                own = at_bound & (problem.labels > 0)
+                own = at_bound & (problem.sides() > 0)
                 at_bound = np.asarray(own.any(axis=1, keepdims=True))
             settled = bool((at_bound | (before == 0)).all())
             # w = C sum a y x: a dual keeps what it adds to w. Those at a bound want more of it, to

@@ -94,9 +94,10 @@ class Online:
         self.rows += int(np.count_nonzero(weights))
         lam, before = self.strength, self.t.copy()
         core = _core.Problem(
-            rows.core, labels, np.ascontiguousarray(np.broadcast_to(weights[:, None], (n, K))),
-            np.ascontiguousarray(positive), np.ascontiguousarray(negative), np.full(K, lam * n),
-            np.full(K, lam), rows.squared_norms, Hinge.core, 1,
+            rows.core, labels=labels, weight=np.broadcast_to(weights[:, None], (n, K)),
+            positive=np.ascontiguousarray(positive), negative=np.ascontiguousarray(negative),
+            s=np.full(K, lam * n), lam=np.full(K, lam), squared_norms=rows.squared_norms,
+            loss=Hinge.name, threads=1,
         )  # fmt: skip
         errors = np.zeros((n, K), dtype=np.uint32)
         order = _core.Sampler(

@@ -72,6 +72,35 @@ def check_sample_weight(sample_weight: ArrayLike, n: int, lanes: int = 1) -> NDA
     return weight
 
 
+def check_members(members: ArrayLike | None, shape: tuple[int, ...]) -> NDArray[np.int8] | None:
+    """Membership as (n, K) int8; lanes that share a column keep sharing it."""
+    if members is None:
+        return None
+    given = np.asarray(members)
+    if not np.isin(given, (0, 1)).all():
+        raise ValueError("members must hold 0 and 1, or False and True")
+    return np.broadcast_to(_column(given.astype(np.int8, copy=False), "members", shape), shape)
+
+
+def check_targets(targets: ArrayLike | None, shape: tuple[int, ...]) -> NDArray[Any] | None:
+    """Targets as (n, K) float64, or float32 where they are; of any strides."""
+    if targets is None:
+        return None
+    given = np.asarray(targets)
+    if given.dtype != np.float32:
+        given = given.astype(np.float64, copy=False)
+    if not np.isfinite(given).all():
+        raise ValueError("targets contain NaN or infinity")
+    return np.broadcast_to(_column(given, "targets", shape), shape)
+
+
+def _column(given: NDArray[Any], name: str, shape: tuple[int, ...]) -> NDArray[Any]:
+    """One column for all lanes, or one for each."""
+    if given.shape not in (shape, shape[:1], (shape[0], 1)):
+        raise ValueError(f"{name} must have shape {shape[:1]} or {shape}, got {given.shape}")
+    return given[:, None] if given.ndim == 1 else given
+
+
 def per_lane(
     name: str, value: ArrayLike | None, lanes: int, *, zero: bool = False
 ) -> NDArray[np.float64]:
@@ -84,6 +113,22 @@ def per_lane(
         wanted = "finite and not negative" if zero else "finite and positive"
         raise ValueError(f"{name} must be {wanted}, got {value!r}")
     return np.ascontiguousarray(np.broadcast_to(array, (lanes,)))
+
+
+def regularization(
+    lam: ArrayLike | None, C: ArrayLike | None, total_weight: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """s per lane, from lam (s = lam N) or C (s = 1/C)."""
+    K = total_weight.size
+    if (lam is None) == (C is None):
+        raise ValueError("give exactly one of lam and C")
+    if lam is not None:
+        s = per_lane("lam", lam, K) * total_weight
+    else:
+        s = 1.0 / per_lane("C", C, K)
+    if not (np.isfinite(s) & (s > 0)).all():
+        raise ValueError("lam or C is so extreme that the regularization leaves float64")
+    return s
 
 
 def check_scaling_range(value: float) -> float:

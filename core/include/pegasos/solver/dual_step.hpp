@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "pegasos/columns.hpp"
 #include "pegasos/loss.hpp"
 #include "pegasos/solver/dual_subproblem.hpp"
 
@@ -72,10 +73,9 @@ struct DualRows {
   const std::uint32_t* stored;  // where they are among the rows at hand: the same, or in copies
   std::int64_t count;
   double* w;
-  double* duals;              // n
-  const std::int8_t* labels;  // n: sides, 0: not in the lane
-  const double* targets;      // offsets of margins, or null: all one
-  std::int64_t target_stride;
+  double* duals;  // n
+  Sides sides;
+  Targets targets;
   const double* squared_norms;
   const double* weight;  // or null: all one
   std::int64_t weight_stride;

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pegasos import _core
 from pegasos.certificate import Floats
-from pegasos.problem import Problem, regularization
+from pegasos.problem import Problem
 from pegasos.rows import Rows
 from pegasos.sites.cluster.cluster import Cluster
 from pegasos.sites.cluster.part import LabelsOf, Lanes, Part
@@ -25,6 +25,7 @@ from pegasos.sites.costs import PULL
 from pegasos.sites.errors import PartsLostError
 from pegasos.sites.merge import Reply
 from pegasos.sites.placed import Choose, Dealt, Folds, HeldOut, Placed
+from pegasos.util.arguments import regularization
 from pegasos.util.checksums import of_arrays, of_rows
 
 if TYPE_CHECKING:
@@ -304,8 +305,9 @@ class OnCluster(Placed):
         labels, none = np.zeros((0, K), dtype=np.int8), np.zeros(1, dtype=np.int64)
         lane_rows = (counts[0] + counts[1]).astype(np.int64)
         core = _core.Problem(
-            _core.Rows.csr(np.zeros(0), none[:0], none, d, bias), labels, None, lanes.positive,
-            lanes.negative, lanes.s, lanes.s / lane_rows, np.zeros(0), lanes.loss.core, 1,
+            _core.Rows.csr(np.zeros(0), none[:0], none, d, bias), labels=labels, weight=None,
+            positive=lanes.positive, negative=lanes.negative, s=lanes.s, lam=lanes.s / lane_rows,
+            squared_norms=np.zeros(0), loss=lanes.loss.name, threads=1,
         )  # fmt: skip
         return Problem(
             rows=rows, labels=labels, weight=None, positive=lanes.positive,

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from pegasos.certificate import Floats
-from pegasos.problem import Problem, regularization
+from pegasos.problem import Problem
 from pegasos.sites.device.arrays import host, returned_like, sent
 from pegasos.sites.device.labels import check_sides, classes_of, weights_of
 from pegasos.sites.device.products import products
 from pegasos.sites.device.rows import DeviceRows, rows_on_device
 from pegasos.sites.device.site import device_problem, refusal
 from pegasos.sites.placed import Choose, Dealt, Fold, Folds, HeldOut, Placed
-from pegasos.util.arguments import check_scaling_range
+from pegasos.util.arguments import check_scaling_range, regularization
 
 if TYPE_CHECKING:
     from pegasos.run.outcome import Outcome

@@ -7,8 +7,8 @@ from torch import Tensor
 from triton import language as tl
 
 from pegasos import _core
+from pegasos.sites.device import losses
 from pegasos.sites.device.formulas import Fixed
-from pegasos.sites.device.kernels import losses
 from pegasos.sites.device.kernels.launch import ENTRIES, Launch, rows_of, store_sums
 
 

@@ -7,8 +7,8 @@ import triton
 from torch import Tensor
 from triton import language as tl
 
+from pegasos.sites.device import losses
 from pegasos.sites.device.formulas import Direction, Fixed, Row
-from pegasos.sites.device.kernels import losses
 from pegasos.sites.device.kernels.launch import (
     ENTRIES,
     Launch,

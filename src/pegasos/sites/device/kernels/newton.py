@@ -8,9 +8,9 @@ import triton
 from torch import Tensor
 from triton import language as tl
 
+from pegasos.sites.device import losses
 from pegasos.sites.device.arrays import sent
 from pegasos.sites.device.formulas import Fixed
-from pegasos.sites.device.kernels import losses
 from pegasos.sites.device.kernels.launch import ENTRIES, Launch, programs, rows_of, store_sums
 from pegasos.sites.device.kernels.rows import tile_of
 
