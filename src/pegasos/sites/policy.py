@@ -201,10 +201,14 @@ class PolicyOf(ABC, Generic[P]):
         return {}
 
     def resumed(self, problem: P, arrays: Arrays) -> State:
-        """The state of arrays that were read from a file; ValueError if they can be no run's."""
+        """The state of arrays that were read from a file; ValueError if they can be no run's.
+
+        They become the state's own, but for what its site keeps.
+        """
         there = under(_THERE, arrays)
-        own = {name: array for name, array in arrays.items() if not name.startswith(_THERE)}
-        state = State.resume(problem.sizes, self.fields(problem), own)
+        for name in there:
+            del arrays[_THERE + name]
+        state = State.resume(problem.sizes, self.fields(problem), arrays)
         state = replace(state, there=self.resumed_there(problem, there))
         if "rows" in problem.sizes:  # elsewhere the site checks what it takes back
             self.check_duals(problem, self.duals(problem, state))
