@@ -27,9 +27,9 @@ def test_blocks_add_up_to_the_whole():
     np.testing.assert_allclose(parts.counts, whole.counts)
     assert parts.accuracy == pytest.approx(np.average(model.predict(X) == y, weights=weight))
     np.testing.assert_array_equal(parts.kept.scores, whole.kept.scores)
-    rows = [one.row for one in parts.worst.found]
-    assert rows == [one.row for one in whole.worst.found]
-    margins = [one.margin for one in whole.worst.found]
+    rows = [one.row for one in parts.worst]
+    assert rows == [one.row for one in whole.worst]
+    margins = [one.margin for one in whole.worst]
     assert margins == sorted(margins)
     assert len(set(rows)) == 20
 
@@ -56,7 +56,7 @@ def test_unknown_classes_are_wrong_and_in_no_matrix():
     assert scored.counts.sum() == 190
     right = (model.predict(X)[10:] == y[10:].astype(int)).sum()
     assert scored.accuracy == pytest.approx(right / 200)
-    assert min(one.row for one in scored.worst.found) >= 10
+    assert min(one.row for one in scored.worst) >= 10
 
 
 def test_labels_are_counted_each_by_itself():
@@ -71,7 +71,7 @@ def test_labels_are_counted_each_by_itself():
     assert scored.wrong_labels == 3
     np.testing.assert_array_equal(scored.per_class.rows, truth.sum(axis=0))
     np.testing.assert_array_equal(scored.per_class.said, said.sum(axis=0))
-    assert scored.worst.found[0].row == 0
+    assert scored.worst[0].row == 0
     # A label of the data that the model does not have makes its rows wrong.
     scored.add(model.scores(X), sparse.csr_matrix(np.ones((50, 1))), label_names=[77])
     assert scored.unknown == 50
@@ -87,7 +87,7 @@ def test_what_misled_adds_up_to_the_difference_of_scores(scheme, classes, csr):
     scored = Scored(about)
     scored.add(model.scores(X), y, X=sparse.csr_matrix(X) if csr else X)
     coef = model.coef.toarray() if csr else model.coef
-    for one in scored.worst.found:
+    for one in scored.worst:
         x = X[one.row]
         if classes == 2:
             direction = coef[0] if one.rival == 1 else -coef[0]
@@ -98,5 +98,5 @@ def test_what_misled_adds_up_to_the_difference_of_scores(scheme, classes, csr):
             lane = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)].index((low, high))
             direction = coef[lane] if one.rival > one.true else -coef[lane]
         spoke = sorted((x * direction)[x * direction > 0], reverse=True)
-        found = [part.weight for part in misled(about, one)]
+        found = [amount for _, amount in misled(about, one)]
         np.testing.assert_allclose(found, spoke)
