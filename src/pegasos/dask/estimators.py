@@ -160,10 +160,10 @@ class ClusterClassifier(LinearClassifier):
         with ExitStack() as stack:
             training = self._training(stack, began, C, lam)
             solver, reason = training.solver, None
-            if solver is not None:
-                reason = ClusterSite.refusal(solver)
-            if reason is None and getattr(self, "warm_start", False):
+            if getattr(self, "warm_start", False):
                 reason = ignores_warm_start(solver)
+            if reason is None and solver is not None:
+                reason = ClusterSite.refusal(solver)
             if reason is not None:
                 raise ValueError(reason)
             timeout = check_timeout(self.timeout)
