@@ -77,13 +77,13 @@ def test_a_fit_that_was_cut_short_is_resumed(address, run, values, tmp_path):
     for number in range(3):
         table(number).to_parquet(tmp_path / f"{number}.parquet")
     saved, target = tmp_path / "it.ckpt", tmp_path / "it.model"
-    train = ("train", "--dask", address, tmp_path / "*.parquet", target, "--tol", "1e-5")
+    train = ("train", "--dask", address, tmp_path / "*.parquet", target)
     cut = run(*train, "--solver", "dual", "--max-iter", "1", "--checkpoint", saved)
     assert cut.exit_code not in (0, 1, 2)  # the model is there, and not proven yet
     other = run(*train, "--solver", "dual", "--C", "3", "--resume", saved, "--overwrite")
     assert "C was 1.0, and is 3.0 here" in other.stderr
     said = values(*train, "--solver", "dual", "--resume", saved, "--overwrite")
-    assert float(said["relative_gap"]) <= 1e-5
+    assert float(said["relative_gap"]) <= 1e-3
 
 
 @pytest.mark.parametrize(
