@@ -1,5 +1,6 @@
 """What rounds move, and who may join them or end them."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -129,8 +130,10 @@ if __name__ == "__main__":
 def test_ctrl_c_leaves_the_last_certified_model(tmp_path):
     script = tmp_path / "fit.py"
     script.write_text(SCRIPT)
+    # Workers import the script too, and its folder is not that of the tests.
+    tests = {**os.environ, "PYTHONPATH": os.getcwd()}
     command = [sys.executable, str(script)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command, env=tests, stdout=subprocess.PIPE, text=True) as process:
         killer = threading.Timer(90, process.kill)
         killer.start()
         try:
