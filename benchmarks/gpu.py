@@ -26,7 +26,7 @@ from benchmarks.gpu_data import (
     timed,
     timed_once,
 )
-from pegasos.sites.device import loading
+from pegasos.sites.device import rows as device_rows
 
 
 def main():
@@ -238,7 +238,7 @@ def stream(options):
         seconds, times, result = timed(lambda: pegasos.solve(X, y, **problem), options.rounds)
         with Traffic().streamed() as traffic:
             pegasos.solve(X, y, **problem)
-        rows, _ = loading.rows_on_device(X, DEVICE, 0.0)
+        rows, _ = device_rows.rows_on_device(X, DEVICE, 0.0)
         reading, _, _ = timed(lambda: sum(float(block[0, 0]) for _, _, block in rows.visit()), 2)
     return [
         f"{n:,} x 256 bfloat16 ({X.nbytes / 1e9:.1f} GB) in pinned host memory, a tenth of that "
@@ -252,8 +252,8 @@ def stream(options):
 
 def _no_room(X):
     if DEVICE == "cuda":
-        return patch.object(loading, "room", return_value=X.nbytes // 10)
-    return patch.object(loading, "_brought", loading.stream_of)  # the CPU has them already
+        return patch.object(device_rows, "room", return_value=X.nbytes // 10)
+    return patch.object(device_rows, "_brought", device_rows.stream_of)  # the CPU has them already
 
 
 def _of_host(rate, options):
