@@ -63,7 +63,9 @@ def test_a_class_that_comes_late_starts_a_lane(average):
     X, y = data(700, classes=3)
     late = y.copy()
     late[:350][late[:350] == 2] = 0
-    model = batches(pegasos.LinearSVC(lam=1e-2, average=average), X, late, 50)
+    with pytest.warns(UserWarning, match="y holds class 2, which is new") as said:
+        model = batches(pegasos.LinearSVC(lam=1e-2, average=average), X, late, 50)
+    assert len(said) == 1
     assert list(model.classes_) == [0, 1, 2]
     assert model.coef_.shape == (3, 7)
     for k, first in ((0, 0), (1, 0), (2, None)):
@@ -80,15 +82,81 @@ def test_classes_may_come_one_by_one():
     model = pegasos.LinearSVC(lam=1e-2)
     model.partial_fit(X[y == 1][:20], y[y == 1][:20])
     assert (model.predict(X) == 1).all()
-    model.partial_fit(X, y)
+    with pytest.warns(UserWarning, match="y holds class 0, which is new"):
+        model.partial_fit(X, y)
     assert list(model.classes_) == [0, 1]
     order = np.concatenate([np.flatnonzero(y == 1)[:20], np.arange(300)])
     np.testing.assert_allclose(
         np.append(model.coef_[0], model.intercept_), expected(X[order], y[order], 1e-2)[0]
     )
     assert model.score(X, y) > 0.7
-    model.partial_fit(X[:5], np.full(5, -1))
+    with pytest.warns(UserWarning, match="y holds class -1, which is new"):
+        model.partial_fit(X[:5], np.full(5, -1))
     assert list(model.classes_) == [-1, 0, 1]
+
+
+def test_declared_classes_are_a_contract():
+    """Before, one mistyped label became a class, and took most rows of the others."""
+    X, y = data()
+    model = pegasos.LinearSVC(lam=1e-2).partial_fit(X[:200], y[:200], classes=[0, 1])
+    before = model.coef_.copy()
+    with pytest.raises(ValueError, match="class 7, which is not among the declared classes 0, 1"):
+        model.partial_fit(X[200:], np.where(np.arange(200) == 3, 7, y[200:]))
+    with pytest.raises(ValueError, match="declared as 0, 1 before, and are 0, 1, 7 here"):
+        model.partial_fit(X[200:], y[200:], classes=[0, 1, 7])
+    np.testing.assert_array_equal(model.coef_, before)
+    # Another call may declare them again, or leave them out.
+    batches(model, X[200:], y[200:], 50, classes=[0, 1]).partial_fit(X, y)
+    assert list(model.classes_) == [0, 1]
+
+
+def test_classes_may_be_declared_late():
+    X, y = data()
+    model = pegasos.LinearSVC(lam=1e-2).partial_fit(X[:200], y[:200])
+    model.partial_fit(X[200:], y[200:], classes=[0, 1, 2])
+    assert list(model.classes_) == [0, 1, 2]
+    with pytest.raises(ValueError, match="class 3, which is not among the declared classes"):
+        model.partial_fit(X[:1], [3])
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("average", [False, True])
+@pytest.mark.parametrize("strength", [{"C": 0.1}, {"lam": 1e-2}])
+def test_it_goes_on_from_a_fit(classes, average, strength, tmp_path):
+    """Before, it began anew at w = 0, with the classes of the batch."""
+    X, y = data(800, classes)
+    model = pegasos.LinearSVC(**strength, average=average).fit(X, y)
+    before, b = model.coef_.copy(), model.intercept_.copy()
+    scored = model.score(X, y)
+    pegasos.save(model, tmp_path / "m")
+    for one in (model, pegasos.load(tmp_path / "m")):
+        one.partial_fit(X[:1], y[:1])
+        assert list(one.classes_) == list(range(classes))
+        assert one.t_ == 801
+        # A step of SGD at t = 801 moves w by no more than its loss weighs among 801 rows.
+        lam = strength.get("lam", 1 / (0.1 * 801))
+        most = np.linalg.norm(np.append(X[0], 1.0)) / (lam * 801) + np.abs(before).max() / 400
+        assert 0 < np.abs(one.coef_ - before).max() <= most
+        assert np.abs(one.intercept_ - b).max() <= most + np.abs(b).max() / 400
+        assert one.score(X, y) > scored - 0.03
+        batches(one, X, y, 100)
+        assert one.score(X, y) > scored - 0.05
+
+
+def test_what_it_cannot_go_on_from_says_so():
+    X, y = data(300, 3)
+    pairs = pegasos.LinearSVC(multi_class="ovo").fit(X, y).set_params(multi_class="ovr")
+    with pytest.raises(ValueError, match=r"a fit of pairs of classes; .*clone\(model\)"):
+        pairs.partial_fit(X, y)
+    labels = pegasos.LinearSVC().fit(X, np.eye(3, dtype=int)[y])
+    with pytest.raises(ValueError, match="a fit of labels"):
+        labels.partial_fit(X, y)
+    old = pegasos.LinearSVC().fit(X, y)
+    del old._rows  # as a model file of an earlier version
+    with pytest.raises(ValueError, match="nothing says how many rows it had"):
+        old.partial_fit(X, y)
+    with pytest.raises(ValueError, match="features"):
+        pegasos.LinearSVC().fit(X, y).partial_fit(X[:, :4], y)
 
 
 def test_there_is_no_proof_and_it_says_why():
@@ -101,7 +169,7 @@ def test_there_is_no_proof_and_it_says_why():
         model.certificate_  # noqa: B018
     with pytest.raises(AttributeError, match="has no attribute"):
         model.no_such_thing  # noqa: B018
-    assert model.t_ == y.size
+    assert model.t_ == 2 * y.size  # the rows of the fit count
     assert model.fit(X, y).certificate_.relative_gap <= 1e-3
     assert not hasattr(model, "t_")
     assert not hasattr(clone(model), "_online")
@@ -141,6 +209,6 @@ def test_wrong_batches_are_refused_and_change_nothing():
         model.partial_fit(X[:10, :3], y[:10])
     with pytest.raises(ValueError, match="NaN"):
         model.partial_fit(np.where(X > 2, np.nan, X), y)
-    with pytest.raises(ValueError, match="class 5, which is not among those"):
+    with pytest.raises(ValueError, match="class 5, which is not among the declared"):
         model.partial_fit(X[:3], np.array([0, 1, 5]), classes=[0, 1])
     np.testing.assert_array_equal(model.coef_, before)

@@ -8,7 +8,7 @@ from sklearn.datasets import make_blobs, make_classification
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import brier_score_loss, log_loss
 
-from pegasos import LinearSVC, LinearSVCCV
+from pegasos import SVC, LinearSVC, LinearSVCCV
 from pegasos.tasks.probability import couple, fit_calibrator, fit_sigmoid
 
 
@@ -105,6 +105,15 @@ def test_sample_weights_count_as_rows():
     heavy = LinearSVC(probability=True, random_state=0).fit(X, y, weight)
     plain = LinearSVC(probability=True, random_state=0).fit(X, y)
     assert np.abs(heavy.predict_proba(test) - plain.predict_proba(test)).max() > 1e-4
+
+
+def test_without_it_a_kernel_machine_has_none_either():
+    """It is how tools ask; the attribute was there, and the call raised."""
+    X, y, _, _ = binary(100)
+    plain, asked = SVC().fit(X, y), SVC(probability=True).fit(X, y)
+    for name in ("predict_proba", "predict_log_proba"):
+        assert not hasattr(plain, name)
+        assert hasattr(asked, name)
 
 
 def test_without_it_there_is_no_predict_proba():

@@ -34,7 +34,7 @@ class LinearSVC(PartialFit):
 
     Parameters
     ----------
-    C : weight of the losses, as in scikit-learn. Ignored if ``lam`` is given.
+    C : weight of the losses, as in scikit-learn; it stays 1 if ``lam`` is given.
     lam : regularization per example instead of C: ``lam/2 |w|^2 + mean loss``.
     loss : ``"hinge"``, or ``"squared_hinge"`` (exact solvers only); or one of ``pegasos.losses``.
     penalty : ``"l2"``; there is no other here.
@@ -204,6 +204,9 @@ class LinearSVC(PartialFit):
             self.best_validation_score_ = validation.best[0]
             if validation.stopped:
                 self.stop_reason_ = "early_stopping"
+        if isinstance(task, Task):
+            weight = task.sample_weight
+            self._rows = task.codes.size if weight is None else int(np.count_nonzero(weight))
         self._store_calibrators(None)
         stopped = self.stop_reason_ in ("interrupted", "callback", "cluster_failed")
         if method is not None and not stopped:

@@ -80,6 +80,8 @@ def to_model(model: Any) -> LinearModel:
     if solver is not None:  # a text, if it comes from a file
         training["solver"] = solver.name if isinstance(solver, Solver) else solver
         training["solver_options"] = repr(solver)
+    if "_rows" in fitted:
+        training["rows"] = fitted["_rows"]
     if model._labels is not None:
         training["labels"] = model._labels
     if dropped:
@@ -117,6 +119,9 @@ def to_estimator(model: LinearModel) -> LinearSVC | Pipeline:
             setattr(estimator, name, model.training[name.rstrip("_")])
     if "epochs" in model.training and "n_iter" not in model.training:
         estimator.n_iter_ = max(1, int(np.ceil(model.training["epochs"])))
+    rows = model.training.get("rows")
+    if type(rows) is int and 0 < rows < 1 << 53:
+        estimator._rows = rows
     if "solver" in model.training:
         estimator.solver_ = _solver(model.training)
     if model.calibrators is not None:

@@ -33,6 +33,7 @@ class Online:
     average: bool
     features: int
     classes: NDArray[Any]
+    declared: bool = False  # there are to be no other classes
     rows: int = 0  # that came
     U: Floats = field(init=False)  # (d + 1, padded lanes): lam t w
     t: NDArray[np.int64] = field(init=False)
@@ -50,6 +51,18 @@ class Online:
     def lanes(self) -> int:
         """How many there are."""
         return 1 if self.classes.size == 2 else int(self.classes.size)
+
+    def go_on(self, coef: Floats, intercept: Floats, rows: int) -> None:
+        """Begin at a model of so many rows: w, and the mean of w, as if their steps led there."""
+        K = self.lanes
+        W = np.zeros((self.features + 1, K))
+        W[:-1] = coef.T
+        if self.bias:
+            W[-1] = intercept / self.bias
+        self.rows = rows
+        self.t[:] = rows
+        self.U[:, :K] = self.strength * rows * W
+        self.late[:, :K] = -rows * W
 
     def know(self, classes: NDArray[Any]) -> None:
         """Take more classes: each new one starts a lane, at w = 0.

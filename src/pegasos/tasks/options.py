@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from pegasos.losses import Hinge, Loss
 from pegasos.run.limits import Limits
 from pegasos.run.options import RunOptions
 from pegasos.solve import check_loss, check_tol, resolve_intercept
 from pegasos.solvers import Solver, by_name
 from pegasos.tasks.training import Training
-from pegasos.util.arguments import functions
+from pegasos.util.arguments import functions, number
 
 SCHEMES = ("ovr", "ovo", "crammer_singer")
+USUAL_C = 1.0
 
 
 def checked_training(
@@ -36,6 +39,7 @@ def checked_training(
     """How to train; raises for options that are none, or contradict each other."""
     if multi_class not in SCHEMES:
         raise ValueError(f"multi_class must be one of {', '.join(SCHEMES)}, got {multi_class!r}")
+    check_strength(C, lam)
     config = by_name(solver)
     lost = check_loss(loss, config)
     try:
@@ -64,6 +68,17 @@ def checked_training(
         solver=config, loss=lost, intercept=mode, intercept_scaling=intercept_scaling,
         C=C if lam is None else None, lam=lam, n_jobs=n_jobs, options=options,
     )  # fmt: skip
+
+
+def check_strength(C: Any, lam: Any) -> None:
+    """Raise unless one of them says how much losses weigh: with ``lam``, C is as it always is."""
+    for name, value in (("C", C), ("lam", lam)):
+        if value is not None and not 0 < number(name, value) < np.inf:
+            raise ValueError(f"{name} must be finite and positive, got {value}")
+    if lam is not None and C not in (None, USUAL_C):
+        raise ValueError(
+            f"C={C} and lam={lam} both say how much losses weigh: leave one of them out"
+        )
 
 
 def _check_joint(solver: str | Solver, loss: Loss, intercept: str) -> None:
