@@ -19,7 +19,8 @@ from pegasos.estimators.cv import LinearSVCCV
 from pegasos.estimators.linear import LinearSVC
 from pegasos.losses import Loss
 from pegasos.model import file as model_file
-from pegasos.model.file.plain import dumps, to_plain
+from pegasos.model.file.options import allowed
+from pegasos.model.file.plain import dumps, from_plain, to_plain
 from pegasos.model.linear import LinearModel, Scheme
 from pegasos.run.history import History
 from pegasos.solvers import SOLVERS, CrammerSinger, Solver
@@ -119,8 +120,8 @@ def to_estimator(model: LinearModel) -> LinearSVC | Pipeline:
             setattr(estimator, name, model.training[name.rstrip("_")])
     if "epochs" in model.training and "n_iter" not in model.training:
         estimator.n_iter_ = max(1, int(np.ceil(model.training["epochs"])))
-    rows = model.training.get("rows")
-    if type(rows) is int and 0 < rows < 1 << 53:
+    rows = model.training.get("rows", model.data.get("rows"))
+    if type(rows) is int and rows > 0:
         estimator._rows = rows
     if "solver" in model.training:
         estimator.solver_ = _solver(model.training)
@@ -189,6 +190,8 @@ def _parameters(model: LinearClassifier) -> tuple[dict[str, Any], dict[str, str]
         try:
             if len(dumps(to_plain(value))) > _MOST_OF_A_PARAMETER:
                 raise TypeError("too long")
+            if not allowed(name, from_plain(to_plain(value))):
+                raise TypeError("no fit takes it")
             kept[name] = value
         except TypeError:
             dropped[name] = repr(value)[:200]

@@ -22,6 +22,7 @@ from pegasos.model.file.arrays import (
 )
 from pegasos.model.file.check import check_model, need
 from pegasos.model.file.errors import WrongContent
+from pegasos.model.file.options import check_options
 from pegasos.model.file.plain import from_plain, to_plain
 from pegasos.model.linear import LinearModel
 from pegasos.steps import Step, restore
@@ -90,6 +91,7 @@ def decode(meta: dict[str, Any], arrays: Arrays, size: int) -> LinearModel:
     )
     need(not arrays, f"it has arrays of an unknown purpose: {', '.join(sorted(arrays)[:5])}")
     check_model(model)
+    check_options(model.parameters, model.training)
     return model
 
 
