@@ -96,6 +96,8 @@ BAD = [
     ({**PARTS, "sample_weight": -np.ones(20)}, "negative weights"),
     ({**PARTS, "feature_names": np.array(["a"])}, "feature_names must be 7 strings"),
     ({"data": CSR.data, "y": Y}, "holds neither X nor"),
+    # These raised KeyError.
+    ({"X": CSR.toarray(), "indptr": CSR.indptr}, "indptr, .* but not data, indices, shape"),
     ({"X": Y}, r"X must be two-dimensional .*got \(20,\)"),
     ({"X": np.array([["a"]])}, "X must hold real numbers"),
     ({"X": np.array([[1.0, np.inf]])}, "value inf in row 0"),

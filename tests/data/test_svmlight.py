@@ -254,3 +254,12 @@ def test_what_cannot_be_written_is_refused(tmp_path):
     with pytest.raises(ValueError, match="rows"):
         write_svmlight(np.eye(2), [1], tmp_path / "a.svm")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_byte_that_case_folding_made_a_colon_is_no_query(tmp_path):
+    """It was read as qid 5."""
+    (tmp_path / "a.svm").write_bytes(b"1 qid\x1a5 1:2\n")
+    with pytest.raises(DataError, match="is not INDEX:VALUE"):
+        read(tmp_path / "a.svm")
+    (tmp_path / "b.svm").write_bytes(b"1 QID:5 1:2\n")
+    assert read(tmp_path / "b.svm").qid.tolist() == [5]

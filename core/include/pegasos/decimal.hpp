@@ -76,9 +76,11 @@ Decimal narrow(double wide, const char* begin, const char* end, T& value) {
   }
 }
 
+// Letters may be capitals; no other byte stands for another.
 inline bool begins_like(const char* at, const char* lower) {
   for (; *lower != '\0'; ++at, ++lower) {
-    if ((*at | 0x20) != *lower) return false;
+    const bool capital = *at >= 'A' && *at <= 'Z';
+    if ((capital ? *at | 0x20 : *at) != *lower) return false;
   }
   return true;
 }

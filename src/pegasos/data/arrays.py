@@ -24,6 +24,7 @@ from pegasos.data.dataset import Data, DataError, Options, slices
 from pegasos.data.npy import check_header, map_array
 from pegasos.util.files import AnyPath
 
+_CSR = ("data", "indices", "indptr", "shape")
 _USED = {"X", "data", "indices", "indptr", "shape", "format", "y", "y_indices", "y_indptr"}
 _USED |= {"label_names", "sample_weight", "qid", "feature_names"}
 
@@ -96,8 +97,13 @@ def _members(path: Any) -> dict[str, NDArray[Any]]:
         if of_disk or isinstance(error, DataError):
             raise
         raise DataError(path, f"not a whole npz file: {error}") from None
-    if "X" not in found and not {"data", "indices", "indptr", "shape"} <= set(found):
+    missing = ", ".join(name for name in _CSR if name not in found)
+    if "X" not in found and missing:
         raise DataError(path, "holds neither X nor the CSR arrays data, indices, indptr and shape")
+    if "indptr" in found and missing:
+        raise DataError(
+            path, f"holds indptr, as CSR matrices do, but not {missing}: leave it out if X is all"
+        )
     return found
 
 
