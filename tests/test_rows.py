@@ -164,6 +164,37 @@ def test_public_names_are_there():
         _ = pegasos.nonsense
 
 
+def test_rooms_are_loaded_when_they_are_touched():
+    """Before, ``pegasos.dask`` and ``pegasos.gpu`` wanted an import of their own."""
+    rooms = "dask", "data", "export", "gpu", "losses"
+    code = f"""if 1:
+        import sys, pegasos
+        rooms = {rooms}
+        assert not any("pegasos." + room in sys.modules for room in ("dask", "export", "gpu"))
+        assert all(room in dir(pegasos) for room in rooms)
+        print(*(getattr(pegasos, room).__name__ for room in rooms))
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [f"pegasos.{room}" for room in rooms]
+
+
+def test_without_dask_it_says_what_to_install():
+    """It was: No module named 'dask'."""
+    code = """if 1:
+        import sys, pegasos
+        sys.modules["dask"] = sys.modules["distributed"] = None
+        for name in ("LinearSVC", "LinearSVCCV", "solve"):
+            try:
+                getattr(pegasos.dask, name)
+            except ImportError as error:
+                print(error)
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    said = done.stdout.splitlines()
+    assert len(said) == 3
+    assert said[0] == "pegasos.dask.LinearSVC needs Dask: pip install 'pegasos[dask]'"
+
+
 @pytest.mark.parametrize("lanes", [1, 3])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int8])
 def test_products_are_those_of_scipy(lanes, dtype):

@@ -70,7 +70,7 @@ _LAZY = {
     "save": "pegasos.estimators.stored",
     "show_versions": "pegasos.util.versions",
 }
-_PARTS = ("data", "export", "losses", "trackers")
+_PARTS = ("dask", "data", "export", "gpu", "losses", "trackers")
 
 
 def __getattr__(name: str) -> Any:

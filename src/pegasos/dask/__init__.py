@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -25,6 +26,11 @@ def __getattr__(name: str) -> Any:
     """Import a public name when it is first asked for."""
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    missing = [needed for needed in ("dask", "distributed") if find_spec(needed) is None]
+    if missing and name != "ClusterError":
+        raise ImportError(
+            f"pegasos.dask.{name} needs Dask: pip install 'pegasos[dask]'", name=missing[0]
+        )
     value = getattr(import_module(_LAZY[name]), name)
     globals()[name] = value
     return value
