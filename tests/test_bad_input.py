@@ -1,5 +1,6 @@
 """Bad input gets an error that says what, where and what to do; extremes never give NaN."""
 
+import pickle
 import warnings
 
 import numpy as np
@@ -27,11 +28,25 @@ def csr_with(**arrays):
     return out
 
 
+def test_a_column_is_told_by_its_name():
+    """Which of NaN and infinity it is, too: both were "NaN or infinity (inf)"."""
+    pd = pytest.importorskip("pandas")
+    for value, what in ((np.nan, "NaN"), (-np.inf, "infinity")):
+        frame = pd.DataFrame(changed(X, (4, 2), value), columns=[*"abcde"])
+        words = rf"X contains {what} at row 4, column 2 \('c'\)"
+        for model in (pegasos.LinearSVC(), pegasos.LinearSVCCV(Cs=2, cv=2)):
+            with pytest.raises(ValueError, match=words):
+                model.fit(frame, Y)
+        with pytest.raises(ValueError, match=rf"{what} at row 4, column 2$") as said:
+            pegasos.solve(frame.to_numpy(), Y, C=1.0)
+        assert str(pickle.loads(pickle.dumps(said.value))) == str(said.value)
+
+
 BAD_X = [
-    (changed(X, (4, 2), np.nan), ValueError, "NaN or infinity .* row 4, column 2"),
+    (changed(X, (4, 2), np.nan), ValueError, "X contains NaN at row 4, column 2"),
     (changed(X, (29, 0), -np.inf), ValueError, "row 29, column 0"),
     (changed(X, (4, 2), np.nan).astype(np.float32), ValueError, "row 4, column 2"),
-    (csr_with(data=changed(CSR.data, 0, np.inf)), ValueError, "NaN or infinity .* row 0"),
+    (csr_with(data=changed(CSR.data, 0, np.inf)), ValueError, "X contains infinity at row 0"),
     (changed(X, (3, 1), 1e200), ValueError, "row 3 overflows.*column 1.*scale"),
     (csr_with(indices=changed(CSR.indices, 0, 99)), ValueError, "column index 99 in row 0"),
     (csr_with(indices=changed(CSR.indices, 0, -1)), ValueError, "column index -1 in row 0"),

@@ -65,10 +65,11 @@ def as_rows(X: Any, *, bias: float = 0.0, n_jobs: int | None = 1) -> Rows:
     rows = _csr(X, bias) if sparse.issparse(X) else _dense(X, bias)
     workers = threads.resolve(n_jobs, rows.n * rows.row_size)
     try:
-        _check(rows, workers)
+        _check(rows, workers, X)
     except _OutOfOrderError:
-        rows = _csr(_in_order(X), bias)
-        _check(rows, workers)
+        X = _in_order(X)
+        rows = _csr(X, bias)
+        _check(rows, workers, X)
     return rows
 
 
@@ -89,6 +90,21 @@ def products(X: Any, coef: NDArray[np.float64]) -> NDArray[np.float64]:
 def block_rows(part: Any, bias: float) -> Rows:
     """A block of rows that need no check; without norms."""
     return _csr(part, bias) if sparse.issparse(part) else _dense(part, bias)
+
+
+class NotFiniteError(ValueError):
+    """A value of X that is no number, or none that a model can have."""
+
+    def __init__(self, value: float, row: int, column: int, name: str | None = None) -> None:
+        """``name`` is the column's, if it has one."""
+        self.place = value, row, column
+        what = "NaN" if np.isnan(value) else "infinity"
+        named = "" if name is None else f" ({name!r})"
+        super().__init__(f"X contains {what} at row {row}, column {column}{named}")
+
+    def __reduce__(self) -> Any:
+        """Of workers, errors come as pickles."""
+        return type(self), self.place
 
 
 class _OutOfOrderError(ValueError):
@@ -161,8 +177,8 @@ def _numbers(array: NDArray[Any]) -> NDArray[Any]:
     raise TypeError(f"X must hold real numbers, got dtype {array.dtype}; encode the columns first")
 
 
-def _check(rows: Rows, threads: int) -> None:
-    """Raise for bad rows; write the squared norms of good ones."""
+def _check(rows: Rows, threads: int, X: Any) -> None:
+    """Raise for bad rows, which are those of ``X``; write the squared norms of good ones."""
     core = rows.core
     if core.n < 1:
         raise ValueError("X has no rows: 0 samples, while a minimum of 1 is required")
@@ -176,6 +192,9 @@ def _check(rows: Rows, threads: int) -> None:
     step = max(1, int(_CHECKED_VALUES * threads / max(rows.row_size, 1.0)))
     for lo in range(0, core.n, step):
         defect, row, column = core.check(lo, min(core.n, lo + step), rows.squared_norms, threads)
+        if defect == "not_finite":
+            array = X.tocsr() if rows.dense is None else rows.dense
+            raise NotFiniteError(float(array[row, column]), row, column)
         if defect:
             error = _OutOfOrderError if defect == "column_order" else ValueError
             raise error(_DEFECTS[defect].format(row=row, column=column, d=core.d))
@@ -187,7 +206,6 @@ _DEFECTS = {
         "X has unsorted or duplicate column indices that could not be sorted: row {row} breaks "
         "the order at column {column}"
     ),
-    "not_finite": "X contains NaN or infinity (inf) at row {row}, column {column}",
     "norm_overflow": (
         "X is too large for float64: the squared norm of row {row} overflows, its largest value "
         "is in column {column}; scale the features"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Literal, Self
@@ -20,7 +20,7 @@ from sklearn.utils.validation import _check_feature_names, check_is_fitted, vali
 from pegasos.certificate import Certificate
 from pegasos.data.dataset import Chunks
 from pegasos.estimators.classifier import Classifier, has_probabilities
-from pegasos.rows import IN_PLACE
+from pegasos.rows import IN_PLACE, NotFiniteError
 from pegasos.run.outcome import Outcome
 from pegasos.sites import Blocks
 from pegasos.sites.placed import Placed
@@ -170,6 +170,17 @@ class LinearClassifier(Classifier):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+    @contextmanager
+    def _naming_columns(self) -> Iterator[None]:
+        """Errors of values name the column, where columns have names."""
+        try:
+            yield
+        except NotFiniteError as error:
+            names = getattr(self, "feature_names_in_", None)
+            if names is None:
+                raise
+            raise NotFiniteError(*error.place, name=str(names[error.place[2]])) from None
 
     def _checked_data(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
         """X, y (classes, or an indicator matrix) and the sample weights as (n, 1)."""

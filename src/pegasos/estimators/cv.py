@@ -116,7 +116,7 @@ class LinearSVCCV(LinearClassifier):
             whole("patience", self.patience)
         Cs = strengths(self.Cs)
         routed = self._routed(sample_weight, params)
-        with ExitStack() as stack:
+        with ExitStack() as stack, self._naming_columns():
             training = self._training(stack, began, 1.0, None)
             X, y, weight = self._checked_data(X, y, sample_weight)
             if is_indicator(y):

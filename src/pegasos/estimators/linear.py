@@ -154,7 +154,7 @@ class LinearSVC(PartialFit):
         kept, with its certificate, and the fit ends when ``n_iter_no_change`` passes brought none.
         """
         began = time.perf_counter()
-        with ExitStack() as stack:
+        with ExitStack() as stack, self._naming_columns():
             training = self._training(stack, began, self.C, self.lam)
             method = method_of(self.probability)
             if self.penalty != "l2":

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from pegasos import _core
-from pegasos.rows import Rows
+from pegasos.rows import NotFiniteError, Rows
 from pegasos.sites import Blocks
 from pegasos.sites.device.arrays import device_of, rows_tensor
 from pegasos.sites.device.csr import CsrRows, csr_rows
@@ -90,9 +90,8 @@ def _norms(X: AnyRows, first: int, bias: float) -> tuple[Tensor, int, float]:
         values = here.to_dense()[0] if isinstance(here, CsrRows) else here[0]
         wrong = (~torch.isfinite(values)).nonzero()
         if len(wrong):
-            raise ValueError(
-                f"X contains NaN or infinity (inf) at row {first + row}, column {int(wrong[0])}"
-            )
+            column = int(wrong[0])
+            raise NotFiniteError(float(values[column]), first + row, column)
         raise ValueError(
             f"X is too large for float64: the squared norm of row {first + row} overflows; scale "
             "the features"
