@@ -78,9 +78,10 @@ def refusal(fit: Fit) -> str | None:
         return str(error)
     if option.name == "warm_start" and (reason := ignores_warm_start(training.solver)):
         return reason
-    if at_site is not None or training.solver is None:
+    if training.solver is None or (at_site is not None and place != "cluster"):
         return at_site
-    return site_without_rows(fit.site).refusal(training.solver)
+    # A cluster is asked what it runs before y is looked at.
+    return site_without_rows(fit.site).refusal(training.solver) or at_site
 
 
 @cache

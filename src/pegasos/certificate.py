@@ -54,10 +54,8 @@ class Certificate:
     primal: Any  # P of the model: no better than the optimum
     dual: Any  # D of its duals: no worse than the optimum
     rounding: Any  # bound on the error of primal - dual from float64 arithmetic
-    signed: bool = field(
-        default=False, kw_only=True, repr=False
-    )  # bounds may be below 0: the gap is
-    # relative to the size of the dual
+    # Bounds may be below 0: the gap is relative to the size of the dual.
+    signed: bool = field(default=False, kw_only=True, repr=False)
 
     @property
     def gap(self) -> Any:
