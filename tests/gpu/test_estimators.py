@@ -74,7 +74,7 @@ def test_two_classes_of_names(odd, solver, intercept):
     [
         {"class_weight": "balanced"},
         {"class_weight": {0: 3.0, 2: 0.2}},
-        {"lam": 1e-3},
+        {"C": 1.0, "lam": 1e-3},
         {"fit_intercept": False},
         {"intercept_scaling": 5.0},
         {"C": 3.0, "class_weight": "balanced"},
